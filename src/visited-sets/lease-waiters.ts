@@ -1,4 +1,4 @@
-import { deadlineIn, every, type Clock, type LeasedEntry } from '#store';
+import { deadlineIn, every, StoreError, type Clock, type LeasedEntry } from '#store';
 
 /** Tries to lease until the deadline, in ms since the epoch. */
 export type Lease = (deadline: number) => Promise<LeasedEntry[]>;
@@ -26,7 +26,8 @@ interface WaitersOptions {
 
 /**
  * Callers that wait to lease from the same queue, first come, first served. Their attempts run one after another, and
- * only until one finds nothing. So new entries cost the store about one call each, for any number of callers.
+ * only until one finds nothing or the store is unavailable. So new entries cost the store about one call each, for any
+ * number of callers.
  */
 export class LeaseWaiters {
   private readonly waiters = new Set<Waiter>();
@@ -84,6 +85,8 @@ export class LeaseWaiters {
       this.woken = true;
     } catch (error) {
       this.settle(waiter, () => waiter.fail(error));
+      // The error may concern only this caller. An unavailable store would fail them all.
+      this.woken ||= !(error instanceof StoreError && error.code === 'STORE_UNAVAILABLE');
     } finally {
       this.tried = undefined;
     }

@@ -326,6 +326,15 @@ export function queueLogContract(subject: Subject): void {
       end();
     });
 
+    it('calls back before a drop of the set returns', async () => {
+      const filter = await makeFilter(subject.store, { kind: 'visited-set' });
+      const woken = new Woken();
+      const end = subject.store.queue.watch(filter, woken.call);
+      await subject.store.drop(filter.name, filter.kind, made());
+      expect(woken.calls).toBeGreaterThan(0);
+      end();
+    });
+
     it.each(RENEWALS)('continues after %s', async (_, renew) => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set' });
       const woken = new Woken();

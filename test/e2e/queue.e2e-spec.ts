@@ -325,6 +325,16 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
       expect(await vain).toEqual([]);
     });
 
+    it('gets 404 as soon as its set is deleted, as do all others', async () => {
+      const set = await VisitedSet.create(app);
+      const body = { max: 1, leaseSeconds: 60, waitSeconds: 30 };
+      const waiting = [0, 1, 2].map(() => set.send('queue/lease', body));
+      await leasesWaiting(app, 3);
+      expect(await call(app, 'DELETE', set.path)).toMatchObject({ status: 204 });
+      for (const answer of await Promise.all(waiting))
+        expect(answer).toMatchObject({ status: 404, body: { code: 'VISITED_SET_NOT_FOUND' } });
+    });
+
     it('can be repeated with a different wait, or with none, but not with another lease', async () => {
       const set = await VisitedSet.create(app);
       const key = { 'idempotency-key': freshName('key') };

@@ -189,8 +189,9 @@ export class EmbeddedStore implements Store {
     return this.engine.read((memory) => prefixes.map((prefix) => usageOf(memory, prefix)));
   }
 
-  drop(name: string, kind: FilterKind, operation: Operation): Promise<void> {
-    return this.lifeCycle.drop(name, kind, operation);
+  async drop(name: string, kind: FilterKind, operation: Operation): Promise<void> {
+    await this.lifeCycle.drop(name, kind, operation);
+    this.watches.call(name);
   }
 
   clear(name: string, kind: FilterKind, operation: Operation): Promise<Filter> {

@@ -191,9 +191,9 @@ export interface Queue {
   extend(filter: Filter, ids: readonly string[], leaseMs: number, operation: Operation): Promise<Uint8Array>;
 
   /**
-   * Calls `wake` whenever an entry may have become available, through any instance, and sometimes spuriously. Keeps
-   * working after a commit, after `clear`, and for a new set with the same name. Call the returned function to stop
-   * watching.
+   * Calls `wake` whenever an entry may have become available, through any instance, and sometimes spuriously. Also calls
+   * it when the set is dropped: before `drop` returns or, if another instance drops it, at the next check. Keeps working
+   * after a commit, after `clear`, and for a new set with the same name. Call the returned function to stop watching.
    */
   watch(filter: Filter, wake: () => void): () => void;
 

@@ -225,6 +225,7 @@ export class RedisStore implements Store {
   async drop(name: string, kind: FilterKind, operation: Operation): Promise<void> {
     this.opened.delete(name);
     await this.lifeCycle.drop(name, kind, operation);
+    this.watches.call(name);
   }
 
   async clear(name: string, kind: FilterKind, operation: Operation): Promise<Filter> {

@@ -51,10 +51,13 @@ export class Watches {
 
   /** Calls a filter's watchers. Call this when entries may have become available. */
   wake(filter: Filter): void {
-    const watch = this.watches.get(filter.name);
-    if (!watch) return;
-    for (const wake of [...watch.wakes]) wake();
+    this.call(filter.name);
     this.reschedule(filter);
+  }
+
+  /** Calls the watchers of the set with this name, for example because it was dropped. */
+  call(name: string): void {
+    for (const wake of [...(this.watches.get(name)?.wakes ?? [])]) wake();
   }
 
   /** Resets a filter's timer. Call this when the next entry may become due at a different time. */

@@ -74,6 +74,11 @@ export class QueueWatches {
     if (watch) void this.look(watch, false);
   }
 
+  /** Wakes the watch of the set with this name, for example because it was dropped. */
+  call(name: string): void {
+    this.wake(this.watches.get(name));
+  }
+
   close(): void {
     for (const { rest } of this.watches.values()) rest();
     this.watches.clear();

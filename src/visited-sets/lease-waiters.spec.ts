@@ -1,0 +1,60 @@
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { StoreError, type LeasedEntry } from '#store';
+import { LeaseWaiters } from './lease-waiters.js';
+
+/** Time stands still, so nothing is tried again without a wake-up. */
+const STILL = { now: () => 0, monotonic: () => 0 };
+
+/** Two callers that wait, the first of them longer. `outcome` is the outcome of further attempts. */
+async function twoWaiting() {
+  let wake = (): void => undefined;
+  const waiters = new LeaseWaiters({
+    watch: (woken) => {
+      wake = woken;
+      return () => undefined;
+    },
+    ...{ timeoutMs: 1_000, clock: STILL, onEmpty: () => undefined },
+  });
+  const state = { outcome: async (): Promise<LeasedEntry[]> => [] };
+  const ended: string[] = [];
+  for (const caller of ['first', 'second']) {
+    const waiting = waiters.wait(() => state.outcome(), new AbortController().signal);
+    void waiting.then(
+      () => ended.push(`${caller}: answered`),
+      (error: unknown) => ended.push(`${caller}: ${(error as Error).message}`),
+    );
+  }
+  await setImmediate();
+  const wakeWith = async (outcome: typeof state.outcome): Promise<string[]> => {
+    state.outcome = outcome;
+    wake();
+    await setImmediate();
+    return ended;
+  };
+  return { wakeWith, dismiss: () => waiters.dismiss() };
+}
+
+describe('callers that wait to lease', () => {
+  it('all fail with one wake-up if their set is gone', async () => {
+    const { wakeWith } = await twoWaiting();
+    const gone = () => Promise.reject(new Error('gone'));
+    expect(await wakeWith(gone)).toEqual(['first: gone', 'second: gone']);
+  });
+
+  it('are next if the attempt of the caller before them fails', async () => {
+    const { wakeWith } = await twoWaiting();
+    const entry = { id: 'a', payload: 'b', attempt: 1 };
+    let attempts = 0;
+    const refusedOnce = () =>
+      attempts++ === 0 ? Promise.reject(new Error('refused')) : Promise.resolve([entry]);
+    expect(await wakeWith(refusedOnce)).toEqual(['first: refused', 'second: answered']);
+  });
+
+  it('go on waiting while the store is unavailable, apart from the first one', async () => {
+    const { wakeWith, dismiss } = await twoWaiting();
+    const unavailable = () => Promise.reject(new StoreError('STORE_UNAVAILABLE', 'unavailable'));
+    expect(await wakeWith(unavailable)).toEqual(['first: unavailable']);
+    dismiss();
+  });
+});
