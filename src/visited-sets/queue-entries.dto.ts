@@ -10,8 +10,11 @@ import { CursorOption } from './list-cursor.js';
 export const MAX_LOOKED = 10_000;
 
 const STATES = ENTRY_STATES.map((state) => `"${state}"`).join(', ');
-/** Without a host's first character, a prefix would select all URLs with its scheme. */
-const PREFIX = /^https?:\/\/[^/?#\\]/i;
+/**
+ * Without a host's first character, a prefix would select all URLs with its scheme. Before the host, a URL may have any
+ * number of slashes and backslashes.
+ */
+const PREFIX = /^https?:[/\\]*[^/?#\\]/i;
 const FLAG = must('be true or false');
 const DROPPED = must(`be a whole number from 1 to ${MAX_LOOKED}`);
 

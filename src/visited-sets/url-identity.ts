@@ -37,7 +37,7 @@ const CHARACTERS_A_URL = 16;
 const TOO_LONG = { reason: 'too long' } as const;
 
 /** The start of a URL up to the end of its host. */
-const WHOLE_HOST = /^https?:\/\/[^/?#\\]+[/?#\\]/i;
+const WHOLE_HOST = /^https?:[/\\]*[^/?#\\]+[/?#\\]/i;
 
 const MOST_PROFILES = 1_000;
 

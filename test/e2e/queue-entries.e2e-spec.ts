@@ -166,6 +166,23 @@ describe.each(STORES)('listing the queue’s URLs over HTTP, $name store', ({ st
     expect(await set.list({ limit: '1000' })).toHaveLength(500);
   });
 
+  it.each([{}, { perHost: {} }])(
+    'selects URLs in every spelling that discover accepts, in a set with %j',
+    async (more) => {
+      const set = await QueuedSet.create(app, more);
+      const spellings = [
+        ...['https:///a.example/1', 'https:/a.example/2', 'https:a.example/3', 'HTTPS:\\\\a.example\\4'],
+        ...['https://a.example/5', 'https:\\/a.example/6'],
+      ];
+      await set.discover(...spellings, 'https:///b.example/1');
+      for (const url of spellings) {
+        expect(urlsOf(await set.list({ prefix: url }))).toEqual([url]);
+        expect(urlsOf(await set.list({ prefix: url.slice(0, -1) }))).toEqual([url]);
+      }
+      expect(urlsOf(await set.list({ prefix: 'https:///b' }))).toEqual(['https:///b.example/1']);
+    },
+  );
+
   it.each<[Record<string, string>, string]>([
     [
       { prefix: 'a.example' },
@@ -173,7 +190,9 @@ describe.each(STORES)('listing the queue’s URLs over HTTP, $name store', ({ st
     ],
     [{ prefix: 'ftp://a.example/' }, 'not "ftp://a.example/"'],
     [{ prefix: 'https://' }, 'not "https://"'],
-    [{ prefix: 'https:///a' }, 'not "https:///a"'],
+    [{ prefix: 'https:' }, 'not "https:"'],
+    [{ prefix: 'https:///' }, 'not "https:///"'],
+    [{ prefix: 'https:///?a' }, 'not "https:///?a"'],
     [
       { state: 'away' },
       'state must be one of "waiting", "leased", "delayed", "scheduled", "dead", not "away"',
