@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { dropHost, listHosts, setHost } from './commands/hosts.js';
 import type { Runner } from './runner.js';
-import { seconds, whole } from './values.js';
+import { seconds, time, whole } from './values.js';
 
 /** Adds the commands for a set's hosts. */
 export function addHosts(program: Command, run: Runner): void {
@@ -21,7 +21,11 @@ export function addHosts(program: Command, run: Runner): void {
     .option('--delay <time>', 'time between two leases from the host, or 0', seconds(0, 86_400))
     .option('--leased <n>', 'maximum number of its URLs leased at a time', whole(1, 2 ** 31))
     .option('--urls <n>', 'maximum number of its URLs in the set', whole(1, 2 ** 31))
-    .option('--blocked-until <time>', 'lease none of its URLs before this time, such as 2030-01-31T12:00:00Z')
+    .option(
+      '--blocked-until <time>',
+      'lease none of its URLs before this time, such as 2030-01-31T12:00:00Z, or 2h from now',
+      time(),
+    )
     .action(run(setHost));
   hosts
     .command('drop')

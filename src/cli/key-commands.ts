@@ -3,7 +3,7 @@ import { createKey, listKeys, revokeKey, type KeyOptions } from './commands/keys
 import { Ending } from './ending.js';
 import type { OfflineKeys } from './offline-keys.js';
 import type { Act, Runner } from './runner.js';
-import { MOST, whole } from './values.js';
+import { MOST, time, whole } from './values.js';
 
 /** Adds the commands for API keys. */
 export function addKeys(program: Command, run: Runner): void {
@@ -28,7 +28,11 @@ export function addKeys(program: Command, run: Runner): void {
     .option('--prefix <prefix>', 'allow only names that begin with this prefix')
     .option('--max-filters <n>', 'limit on filters and visited sets under the prefix', whole(1, MOST))
     .option('--max-bytes <n>', 'limit on their total memory, in bytes', whole(1, MOST))
-    .option('--expires-at <time>', 'when the key expires, such as 2030-01-31T12:00:00Z (default: never)')
+    .option(
+      '--expires-at <time>',
+      'when the key expires, such as 2030-01-31T12:00:00Z, or 30d from now (default: never)',
+      time(),
+    )
     .action(
       either(createKey, ({ scope, ...others }: KeyOptions) => ({
         verb: 'create',

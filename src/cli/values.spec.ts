@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { decimal, seconds, whole } from './values.js';
+import { decimal, seconds, time, whole } from './values.js';
 
 describe('option values', () => {
   it.each([
@@ -34,6 +34,28 @@ describe('option values', () => {
   ])('%s are %d seconds', (text, value) => {
     expect(seconds(1, 86_400)(text)).toBe(value);
   });
+
+  it.each([
+    ['2030-01-31T12:00:00Z', '2030-01-31T12:00:00Z'],
+    // The service refuses it.
+    ['2030-02-31', '2030-02-31'],
+    ['1500ms', '2026-01-01T00:00:01.500Z'],
+    ['90m', '2026-01-01T01:30:00.000Z'],
+    ['2h', '2026-01-01T02:00:00.000Z'],
+    ['30d', '2026-01-31T00:00:00.000Z'],
+    ['36500d', '2125-12-08T00:00:00.000Z'],
+  ])('on New Year’s Day 2026, %s is the time %s', (text, expected) => {
+    expect(time(() => Date.parse('2026-01-01T00:00:00Z'))(text)).toBe(expected);
+  });
+
+  it.each(['', 'tomorrow', '2030', '90', '1.5h', '-2h', '2 h', '36501d', '999999999d'])(
+    '%j is not a time',
+    (text) => {
+      expect(() => time()(text)).toThrow(
+        'It must be a time such as 2030-01-31T12:00:00Z, or a duration from now such as 90m, 2h or 30d, up to 36500d.',
+      );
+    },
+  );
 
   it.each(['0', '2d', '1500ms', '1.5h', 'h', '5 m', '5w'])(
     '%j is not a time of 1 to 86400 seconds',

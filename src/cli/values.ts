@@ -7,6 +7,9 @@ const DECIMAL = /^\d{1,16}(?:\.\d{1,20})?(?:e[+-]?\d{1,3})?$/i;
 const TIME = /^(\d{1,9})(ms|s|m|h|d)?$/;
 const MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
+const CALENDAR_TIME = /^\d{4}-/;
+const MOST_DAYS = 36_500;
+
 /** The largest number that `whole` supports. */
 export const MOST = Number.MAX_SAFE_INTEGER;
 
@@ -36,5 +39,21 @@ export function seconds(min: number, max: number): (text: string) => number {
     const value = digits === undefined ? NaN : (Number(digits) * MS[unit as keyof typeof MS]) / 1_000;
     if (Number.isInteger(value) && value >= min && value <= max) return value;
     throw new InvalidArgumentError(`It must be from ${min} to ${max} seconds; write it as 30s, 90m or 2h.`);
+  };
+}
+
+/**
+ * A parser for a point in time: `2030-01-31T12:00:00Z`, which the service checks, or a duration from `now` such as `2h`.
+ * A duration needs a unit, because a number could also mean a year. Returns the time as ISO 8601.
+ */
+export function time(now: () => number = Date.now): (text: string) => string {
+  return (text) => {
+    const [, digits, unit] = TIME.exec(text) ?? [];
+    if (unit === undefined && CALENDAR_TIME.test(text)) return text;
+    const ms = unit === undefined ? NaN : Number(digits) * MS[unit as keyof typeof MS];
+    if (ms <= MOST_DAYS * MS.d) return new Date(now() + ms).toISOString();
+    throw new InvalidArgumentError(
+      `It must be a time such as 2030-01-31T12:00:00Z, or a duration from now such as 90m, 2h or 30d, up to ${MOST_DAYS}d.`,
+    );
   };
 }

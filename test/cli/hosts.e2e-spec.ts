@@ -100,6 +100,29 @@ describe.each(STORES)('the command line and hosts, $name store', ({ start }) => 
     );
   });
 
+  it('hosts set blocks a host for a time, and refuses a text that is no time', async () => {
+    const set = client.visitedSet(freshName('set'));
+    await set.create({ capacity: 1_000, perHost: {} });
+    const block = (time: string) => unseen(['hosts', 'set', set.name, 'a.example', '--blocked-until', time]);
+    const began = Date.now();
+    expect(await block('2h')).toMatchObject({ code: 0, stderr: '' });
+    const ended = Date.now();
+    const { blockedUntil = '' } = await set.hosts.get('a.example');
+    const blockedAt = Date.parse(blockedUntil) - 7_200_000;
+    expect(blockedAt).toBeGreaterThanOrEqual(began);
+    expect(blockedAt).toBeLessThanOrEqual(ended);
+    expect(await block('tomorrow')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        `'tomorrow' is invalid. It must be a time such as 2030-01-31T12:00:00Z, or`,
+      ),
+    });
+    expect(await block('2030-02-31T12:00:00Z')).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('is not a real date'),
+    });
+  });
+
   it('hosts refuses a set without hosts, and a text that is not a host', async () => {
     const set = client.visitedSet(freshName('set'));
     await set.create({ capacity: 1_000 });

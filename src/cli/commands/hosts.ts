@@ -10,7 +10,7 @@ export interface HostOptions {
   readonly delay?: number;
   readonly leased?: number;
   readonly urls?: number;
-  /** The service checks the time. */
+  /** In ISO 8601. The service checks the time. */
   readonly blockedUntil?: string;
 }
 
