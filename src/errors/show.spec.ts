@@ -10,9 +10,14 @@ describe('show', () => {
   it.each([
     ['plain', '"plain"'],
     ['a"b\n', '"a\\"b\\n"'],
-    ['naïve 😀', '"na\\u00efve \\ud83d\\ude00"'],
+    ['naïve 😀', '"naïve 😀"'],
+    ['bücher/日本語/हिन्दी/«€»', '"bücher/日本語/हिन्दी/«€»"'],
     ['\ud800', '"\\ud800"'],
-    ['\u001b[2J\u007f', '"\\u001b[2J\\u007f"'],
+    ['\u001b[2J\u007f\u009b31m', '"\\u001b[2J\\u007f\\u009b31m"'],
+    // They break lines, change the direction of a text, or are invisible.
+    ['a\u2028b\u202ec\u2066', '"a\\u2028b\\u202ec\\u2066"'],
+    ['a\u00a0b\u00adc\u200bd\ufeff', '"a\\u00a0b\\u00adc\\u200bd\\ufeff"'],
+    ['\u3164\ufe0f\ue000\u{e0041}', '"\\u3164\\ufe0f\\ue000\\udb40\\udc41"'],
     [7, '7'],
     [null, 'null'],
     [undefined, 'undefined'],

@@ -14,9 +14,12 @@ const AUTHORITY = /(:[/\\]*|[/\\]{2,})((?:[^/?#\\:]|:(?![/\\]))*)/g;
 /** A user and the beginning of a password in a URL that a line break has cut. Not a port, which has only digits. */
 const USER_CUT = /([/\\]{2})(?=[^/?#\\@[]*$)[^:]*:(?!\d*$)[^]*/;
 
+/** All characters but visible ones and the space. The second part is invisible letters and marks. */
+const UNSAFE = /[^ -~\p{L}\p{M}\p{N}\p{P}\p{S}]|\p{Default_Ignorable_Code_Point}/gu;
+
 /**
- * A value as error messages show it: with userinfo, keys and tokens masked, escaped, cut at 80 characters. Safe for any
- * JSON value.
+ * A value as error messages show it: with userinfo, keys and tokens masked, invisible characters escaped, cut at 80
+ * characters. Safe for any JSON value.
  */
 export function show(value: unknown): string {
   if (typeof value === 'string') return showString(value);
@@ -29,7 +32,7 @@ function showString(value: string): string {
   const head = value.slice(0, HEAD);
   const isCut = head.length < value.length;
   const safe = withoutUserinfo(masked(head), isCut);
-  const shown = JSON.stringify(safe.slice(0, LONGEST)).replace(/[\u007f-\uffff]/g, escapeUnit);
+  const shown = JSON.stringify(safe.slice(0, LONGEST)).replace(UNSAFE, escaped);
   return safe.length > LONGEST || isCut ? `${shown}…` : shown;
 }
 
@@ -44,6 +47,7 @@ export function withoutUserinfo(text: string, isCut: boolean): string {
   return text.replace(AUTHORITY, hidden).replace(USER_CUT, '$1***');
 }
 
-function escapeUnit(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+/** A character with its one or two UTF-16 units as escapes. */
+function escaped(character: string): string {
+  return character.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

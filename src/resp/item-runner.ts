@@ -190,5 +190,5 @@ function itemFault(item: Buffer, maxItemBytes: number): ProblemError {
   if (item.length > maxItemBytes) {
     return invalid('#', `an item may have at most ${maxItemBytes} bytes, not ${item.length}`);
   }
-  return invalid('#', `an item must be valid UTF-8, not ${show(item.toString('latin1'))}`);
+  return invalid('#', `an item must be valid UTF-8, not ${show(item.toString())}`);
 }

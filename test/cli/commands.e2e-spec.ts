@@ -282,6 +282,12 @@ describe('the command line', () => {
     expect(await unseen(['visit', set, join(folder, 'none')])).toMatchObject({
       ...{ code: 2, stderr: expect.stringMatching(/^unseen: cannot read ".*none": ENOENT.*\n$/) },
     });
+    expect(await unseen(['visit', set, join(folder, 'bücher\u001b[2J.txt')])).toMatchObject({
+      stderr: expect.stringMatching(/^unseen: cannot read ".*bücher\\u001b\[2J\.txt": ENOENT/),
+    });
+    expect(await unseen(['create', 'bücher', '--capacity', '5'])).toMatchObject({
+      stderr: expect.stringContaining(', not "bücher"'),
+    });
     expect(await unseen(['--help'])).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('UNSEEN_API_KEY'),

@@ -109,7 +109,7 @@ function* runsOf(members: readonly Buffer[]): Generator<Run, void, undefined> {
 }
 
 function faultOf(member: Buffer): string | undefined {
-  const shown = show(member.subarray(0, 64).toString('latin1'));
+  const shown = show(member.subarray(0, 64).toString());
   if (member.length > MAX_LINE_BYTES) return `the member ${shown}… has more than ${MAX_LINE_BYTES} bytes`;
   return isUtf8(member) ? undefined : `the member ${shown} is not valid UTF-8`;
 }
