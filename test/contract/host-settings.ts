@@ -20,6 +20,8 @@ import type { Subject } from './subject.js';
 import { SyncCalls } from './sync-calls.js';
 
 const NONE = { waiting: 0, leased: 0, delayed: 0, scheduled: 0, dead: 0 };
+/** Leases and delays that end only when the clock moves. */
+const TERM_MS = 3_600_000;
 
 /** The calls on a queue's hosts. */
 export function hostSettingsContract(subject: Subject): void {
@@ -349,7 +351,7 @@ export function hostSettingsContract(subject: Subject): void {
             for (const url of some) live.set(url, host);
             await discover(subject.store, filter, some);
           },
-          async () => void held.push(...(await calls.lease(filter, 1 + random.below(8), LONG_MS))),
+          async () => void held.push(...(await calls.lease(filter, 1 + random.below(8), TERM_MS))),
           async () => {
             const some = take();
             for (const [n, answer] of (await calls.ack(filter, some)).entries()) {
@@ -360,12 +362,12 @@ export function hostSettingsContract(subject: Subject): void {
           },
           async () =>
             calls.release(filter, take(), {
-              delayMs: random.below(2_000),
+              delayMs: (random.below(3) * TERM_MS) / 2,
               countAttempt: random.below(2) === 0,
             }),
           async () => {
             const times = random.below(2);
-            clock.advance(times * LONG_MS);
+            clock.advance(times * TERM_MS);
             passed += times;
           },
           async () => {
@@ -387,7 +389,7 @@ export function hostSettingsContract(subject: Subject): void {
         expect(dead).toBe(sum('dead'));
         expect(waiting + leased + delayed + dead).toBe(live.size);
       }
-      clock.advance(2 * LONG_MS);
+      clock.advance(2 * TERM_MS);
       const found = new Set<string>();
       for (let turn = 0; turn < 200 && found.size < live.size; turn++) {
         await calls.putBack(filter, new Set(live.keys()));

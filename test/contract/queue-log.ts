@@ -8,6 +8,7 @@ import { Random } from '../support/random.js';
 import { until } from '../support/until.js';
 import { discover, items, made, makeFilter, remove, SEGMENTED } from './calls.js';
 import { EntryCalls } from './entry-calls.js';
+import { HELD_MS } from './host-calls.js';
 import { LONG_MS, OVER_MS, payloads, QueueCalls } from './queue-calls.js';
 import { Walk } from './queue-walk.js';
 import { RENEWALS } from './renewals.js';
@@ -30,7 +31,7 @@ export function queueLogContract(subject: Subject): void {
       const { model } = walk;
       const left: unknown[] = [];
       for (let turn = 0; turn <= STEPS * 10; turn++) {
-        const [entry] = await calls.lease(filter, 1);
+        const [entry] = await calls.lease(filter, 1, HELD_MS);
         if (!entry) break;
         left.push({ item: entry.payload, attempt: entry.attempt });
       }

@@ -4,7 +4,8 @@ import { clock } from '../support/clock.js';
 import { QueueModel } from '../support/queue-model.js';
 import type { Random } from '../support/random.js';
 import type { EntryCalls } from './entry-calls.js';
-import { LONG_MS, OVER_MS, payloads } from './queue-calls.js';
+import { HELD_MS } from './host-calls.js';
+import { OVER_MS, payloads } from './queue-calls.js';
 
 /** Makes random calls on a queue and on its model. */
 export class Walk {
@@ -23,8 +24,8 @@ export class Walk {
   async step(): Promise<void> {
     const steps = [
       () => this.discover(),
-      () => this.lease(LONG_MS),
-      () => this.lease(LONG_MS),
+      () => this.lease(HELD_MS),
+      () => this.lease(HELD_MS),
       () => this.endLease(),
       () => this.settle('ack'),
       () => this.settle('release'),

@@ -60,7 +60,8 @@ describe.each(STORES)('visited sets that age over HTTP, $name store', ({ start }
     app.advance((600 + epochSeconds) * 1_000);
     expect(await set.batch('check', all)).toEqual(['seen', 'unseen', 'unseen']);
     expect(await set.batch('visit', [url('short')])).toEqual(['new']);
-    app.advance(DAY * 1_000);
+    // A little less than the age, so that the last URL has time left.
+    app.advance((DAY - 300) * 1_000);
     expect(await set.batch('check', all)).toEqual(['unseen', 'seen', 'unseen']);
   });
 

@@ -133,19 +133,19 @@ describe.each(STORES)('order and time over HTTP, $name store', ({ start }) => {
     for (let turn = 0; turn < 2; turn++) {
       const sent = await send('/urls/discover', { urls, priority: 'high' }, keys.discover);
       expect(sent).toMatchObject({ status: 200, body: { results: ['new'] } });
-      const late = await send('/urls/discover?delaySeconds=5', { urls: [url(2)] }, keys.stream);
+      const late = await send('/urls/discover?delaySeconds=600', { urls: [url(2)] }, keys.stream);
       expect(late).toMatchObject({ status: 200, body: { results: ['new'] } });
     }
     expect(await send('/urls/discover', { urls, priority: 'low' }, keys.discover)).toMatchObject(reused);
-    expect(await send('/urls/discover?delaySeconds=6', { urls: [url(2)] }, keys.stream)).toMatchObject(
+    expect(await send('/urls/discover?delaySeconds=601', { urls: [url(2)] }, keys.stream)).toMatchObject(
       reused,
     );
     const ids = (await lease(set)).map(({ id }) => id);
     for (let turn = 0; turn < 2; turn++) {
-      const acked = await send('/queue/ack', { ids, againAfterSeconds: 60 }, keys.ack);
+      const acked = await send('/queue/ack', { ids, againAfterSeconds: 600 }, keys.ack);
       expect(acked).toMatchObject({ status: 200, body: { results: ['acked'] } });
     }
-    expect(await send('/queue/ack', { ids, againAfterSeconds: 61 }, keys.ack)).toMatchObject(reused);
+    expect(await send('/queue/ack', { ids, againAfterSeconds: 601 }, keys.ack)).toMatchObject(reused);
     expect(await queue(set)).toEqual({ scheduled: 2 });
   });
 

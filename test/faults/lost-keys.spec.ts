@@ -38,7 +38,9 @@ type Call = (filter: Filter, leased: string) => Promise<unknown>;
 
 const KNOWN = items(50);
 const REMOVED = KNOWN[0]!;
-const leaseAll = (filter: Filter, operation = made()) => store.queue.lease(filter, 100, 60_000, operation);
+/** Longer than any test takes. */
+const LEASE_MS = 3_600_000;
+const leaseAll = (filter: Filter, operation = made()) => store.queue.lease(filter, 100, LEASE_MS, operation);
 
 /**
  * Every verb on a visited set that contains KNOWN and has one leased entry. Each has the Redis keys that it needs, and
@@ -132,7 +134,7 @@ async function visitedSet(name?: string): Promise<{ filter: Filter; leased: stri
     ...(name !== undefined && { name }),
   });
   await discover(store, filter, KNOWN);
-  const [first] = await store.queue.lease(filter, 1, 60_000, made());
+  const [first] = await store.queue.lease(filter, 1, LEASE_MS, made());
   return { filter, leased: first!.id };
 }
 
