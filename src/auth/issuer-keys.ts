@@ -14,7 +14,7 @@ const FETCH_TIMEOUT_MS = 5_000;
 /** Maximum size of a configuration or a key set. Most are a few KiB. */
 const MAX_ANSWER_BYTES = 1_024 * 1_024;
 /** Pause between requests to the issuer after an unusable answer. */
-const PAUSE_MS = 1_000;
+export const PAUSE_MS = 1_000;
 /** Minimum age of the keys before a token signed with an unknown key makes the service fetch them again. */
 export const ROTATION_MS = 5_000;
 /** Maximum age of the keys. */

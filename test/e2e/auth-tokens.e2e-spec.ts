@@ -1,11 +1,13 @@
 import { createHmac, createPublicKey } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { SYSTEM_CLOCK } from '#store';
-import { ROTATION_MS } from '../../src/auth/issuer-keys.js';
+import { PAUSE_MS, ROTATION_MS } from '../../src/auth/issuer-keys.js';
 import { TokenVerifier } from '../../src/auth/token-verifier.js';
 import { call, startApp, type Answer, type TestApp } from '../support/app.js';
 import { bearer, makeKey } from '../support/credentials.js';
+import { Clock } from '../support/in-process.js';
 import { AUDIENCE, startIssuer, type Issuer } from '../support/issuer.js';
+import type { MovedClock } from '../support/moved-clock.js';
 import { until } from '../support/until.js';
 
 const UNAUTHENTICATED = { status: 401, body: { code: 'UNAUTHENTICATED' } };
@@ -65,7 +67,7 @@ describe('an issuer’s tokens', () => {
       expired: { exp: seconds(-60) },
       'without an end': { exp: undefined },
       'with an end that is not a number': { exp: 'tomorrow' },
-      'not valid yet': { nbf: seconds(60) },
+      'not valid yet': { nbf: seconds(3_600) },
       'for others': { aud: 'others' },
       'for nobody': { aud: undefined },
       'for an empty list': { aud: [] },
@@ -87,9 +89,12 @@ describe('an issuer’s tokens', () => {
       expect([name, status, headers.get('www-authenticate')]).toEqual([name, 401, 'Bearer']);
       expect(JSON.stringify(body)).not.toMatch(/claim|exp|aud|iss"/);
     }
+    // The service's time stands still, because its tolerance is a few seconds.
+    const time = jest.spyOn(app.app.get<MovedClock>(Clock), 'now').mockReturnValue(Date.now());
     for (const claims of [{ exp: seconds(-2) }, { nbf: seconds(2) }, { aud: ['others', AUDIENCE] }]) {
       expect(await list(await issuer.token(claims))).toMatchObject({ status: 200 });
     }
+    time.mockRestore();
   });
 
   it('are refused unsigned, signed by others, or signed with the public key as a secret', async () => {
@@ -199,13 +204,16 @@ describe('an issuer whose keys are unavailable', () => {
         issuer.sick = sick;
         const token = await issuer.token();
         const list = (): Promise<Answer> => call(app, 'GET', '/v1/filters', undefined, bearer(token));
+        const began = Date.now();
         const answers = await Promise.all(Array.from({ length: 20 }, list));
+        // On a slow machine, the calls take long enough for further requests.
+        const pauses = Math.floor((Date.now() - began) / PAUSE_MS);
         for (const answer of answers) {
           expect(answer).toMatchObject(UNKNOWN_NOW);
           expect(answer.headers.get('retry-after')).toBe('1');
           expect(JSON.stringify(answer.body)).not.toMatch(/127\.0\.0\.1|http:/);
         }
-        expect(issuer.asked.configuration).toBeLessThanOrEqual(3);
+        expect(issuer.asked.configuration).toBeLessThanOrEqual(3 + pauses);
         const { headers } = await makeKey(app, 'read');
         expect(await call(app, 'GET', '/v1/filters', undefined, headers)).toMatchObject({ status: 200 });
         expect(await call(app, 'GET', '/healthz')).toMatchObject({ status: 200 });
