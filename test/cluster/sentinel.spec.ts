@@ -41,7 +41,7 @@ describe('the service behind Sentinels, waiting for a replica', () => {
       REQUEST_TIMEOUT_MS: '3000',
     });
     const filter = { name, type: 'counting', semantics: 'multiset', capacity: 100_000, errorRate: 1e-6 };
-    expect((await call(app, 'POST', '/v1/filters', filter)).status).toBe(201);
+    expect((await patiently(() => call(app, 'POST', '/v1/filters', filter))).status).toBeLessThan(300);
   });
   afterAll(async () => {
     await app.close();
@@ -59,7 +59,8 @@ describe('the service behind Sentinels, waiting for a replica', () => {
         await sleep(2);
       }
     })();
-    await until('60 calls are sent', async () => sent.length > 60);
+    const answered = () => sent.filter(({ answer }) => answer.status === 200);
+    await until('60 calls have succeeded', async () => answered().length > 60);
     await killMaster(watched.master, watched.replicas);
     let last: Answer | undefined;
     await until('the service answers again', async () => {
@@ -76,10 +77,8 @@ describe('the service behind Sentinels, waiting for a replica', () => {
       expect([answer.status, answer.body]).toMatchObject([503, { code: 'STORE_UNAVAILABLE' }]);
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     }
-    const answered = sent.filter(({ answer }) => answer.status === 200);
-    expect(answered.length).toBeGreaterThan(50);
-    expect(answered.length).toBeLessThan(sent.length);
-    expect(await counts(answered)).toEqual(answered.map(() => 1));
+    expect(answered().length).toBeLessThan(sent.length);
+    expect(await counts(answered())).toEqual(answered().map(() => 1));
     for (const { key, item } of sent.slice(-200)) {
       expect((await patiently(() => add(key, item))).body).toEqual({ results: [true] });
     }
@@ -87,7 +86,7 @@ describe('the service behind Sentinels, waiting for a replica', () => {
   });
 
   it('readiness then shows the state', async () => {
-    const { status, body } = await call(app, 'GET', '/readyz');
+    const { status, body } = await patiently(() => call(app, 'GET', '/readyz'));
     expect(status).toBe(200);
     expect(body).toMatchObject({ warnings: [expect.stringContaining('Redis keeps nothing on disk')] });
   });
