@@ -123,12 +123,11 @@ describe('a creation whose connection is cut', () => {
     const quota: Quota = { prefix, maxFilters: 1, maxBytes: BYTES };
     const before = await cellsKept();
     proxy.cutAfter('request', passed.request - 1);
-    const creation = store.create(of(prefix, 'a'), { ...made(), deadline: Date.now() + 1_000 }, quota);
-    const failing = expectRefusal(creation, 'STORE_UNAVAILABLE');
+    const failing = expectRefusal(store.create(of(prefix, 'a'), made(), quota), 'STORE_UNAVAILABLE');
     await until('the connection is cut', async () => proxy.hasCut);
     await proxy.stop();
-    await failing;
     await store.close();
+    await failing;
 
     const [dead] = await entries(prefix);
     expect(dead?.state).toBe('creating');

@@ -197,7 +197,12 @@ export class LifeCycles {
   /** Expects that dropped filters are gone. */
   async verify(url: string): Promise<void> {
     for (const name of this.dropped.slice(-20)) {
-      expect([name, await statusOf(`${url}/v1/filters/${name}`)]).toEqual([name, 404]);
+      let status = 503;
+      await until(`${name} is looked up`, async () => {
+        status = await statusOf(`${url}/v1/filters/${name}`);
+        return status !== 503;
+      });
+      expect([name, status]).toEqual([name, 404]);
     }
   }
 
