@@ -244,10 +244,11 @@ export function queueHostPaceContract(subject: Subject): void {
       const filter = await make({ maxLeased: 1 });
       await discover(subject.store, filter, urls('a', 2));
       await calls.forget(filter, payloads(await calls.lease(filter, 1, HELD_MS)));
-      const woken = wokenOnce(filter);
+      expect(await lease(filter)).toEqual([]);
+      // A call for an earlier change may arrive late, so it leases again.
+      const woken = calls.onceWoken(filter);
       clock.advance(SWEEP_AFTER_MS);
-      await woken;
-      expect(await lease(filter)).toEqual(urls('a', 1, 1));
+      expect(await woken).toEqual(urls('a', 1, 1));
     });
 
     it('of 1 wakes a waiting lease when the delay after the only lease ends', async () => {
