@@ -159,7 +159,7 @@ describe('npm run keys', () => {
   it('creates and revokes keys in Redis while the service runs', async () => {
     const redis = await startRedis();
     try {
-      const env = { REDIS_URL: redis.url };
+      const env = { REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '600000' };
       const service = await start({ ...env, AUTH: 'keys' });
       const url = await service.url();
       await until('the service has warned', async () => service.stderr().includes('no API key exists'));

@@ -21,7 +21,7 @@ describe.each(['embedded', 'redis'])('in real time, %s store', (name) => {
   beforeAll(async () => {
     if (name === 'embedded') return;
     redis = await startRedis();
-    env = { REDIS_URL: redis.url };
+    env = { REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '60000' };
   });
   afterAll(async () => {
     for (const service of running) await service.clean();
