@@ -68,7 +68,8 @@ export class Child {
    * while its command still runs.
    */
   private async untilGone(): Promise<void> {
-    for (let waited = 0; waited < GRACE_MS; waited += LOOK_MS) {
+    const end = performance.now() + GRACE_MS;
+    while (performance.now() < end) {
       if (!this.signal(0)) return;
       await sleep(LOOK_MS);
     }
