@@ -10,12 +10,15 @@ export interface CommandOptions {
   readonly stdin?: 'pipe';
 }
 
+/** A job's progress, which a command prints only if it takes long. */
+const PROGRESS = /^\S+ \S+: [\d,]+ lines, [\d,]+\/s(?:, .* left)?\n/gm;
+
 export interface RunningCommand {
   readonly child: ChildProcess;
   /** The output so far. */
   stdout(): string;
   stderr(): string;
-  /** The exit code. -1 if a signal ended it. */
+  /** The exit code, -1 if a signal ended it, and the output without progress, which depends on the machine. */
   readonly ended: Promise<Ended>;
 }
 
@@ -36,7 +39,9 @@ export async function startCommand(
   child.stdin.on('error', () => undefined);
   if (stdin === undefined) child.stdin.end(input);
   const ended = new Promise<Ended>((resolve) => {
-    child.once('close', (code) => resolve({ code: code ?? -1, stdout, stderr }));
+    child.once('close', (code) =>
+      resolve({ code: code ?? -1, stdout, stderr: stderr.replace(PROGRESS, '') }),
+    );
   });
   return { child, stdout: () => stdout, stderr: () => stderr, ended };
 }
