@@ -139,15 +139,15 @@ export interface Held {
   readonly letGo: () => void;
 }
 
-/** Lets `before` calls to a path pass, and holds the next one until `letGo`. */
-export async function holdAfter(page: Page, path: string, before: number): Promise<Held> {
+/** Lets `before` calls to a path pass, and holds later ones until `letGo`. Calls with other methods pass. */
+export async function holdAfter(page: Page, path: string, before: number, method = 'POST'): Promise<Held> {
   let reached: () => void;
   let letGo: () => void;
   const held = new Promise<void>((resolve) => (reached = resolve));
   const released = new Promise<void>((resolve) => (letGo = resolve));
   let calls = 0;
   await page.route(`**${path}`, async (route) => {
-    if (calls++ === before) {
+    if (route.request().method() === method && calls++ >= before) {
       reached();
       await released;
     }

@@ -285,8 +285,13 @@ describeInBrowser(`the dashboard${why}`, () => {
     const letGo = await asked;
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'detached' });
-    // From here on, no poll is due.
-    await page.clock.pauseAt(Date.now() + 1_000);
+    // From here on, no poll is due. The call fails if the page's clock has already passed the given time.
+    await until('the page’s clock is paused', () =>
+      page.clock.pauseAt(Date.now() + 1_000).then(
+        () => true,
+        () => false,
+      ),
+    );
     letGo();
     await until('the set is empty', async () => (await items()).startsWith('0'));
     await other.leave();
@@ -305,7 +310,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     await busy.goTo('#/filters/brief');
     await page.getByRole('button', { name: 'Delete …' }).click();
     await page.getByRole('dialog').getByRole('textbox').fill('brief');
-    const dropped = await holdAfter(page, '/v1/filters/brief', 0);
+    const dropped = await holdAfter(page, '/v1/filters/brief', 0, 'DELETE');
     await page.keyboard.press('Enter');
     await dropped.held;
     expect(await page.getByRole('button', { name: 'Keep it' }).isDisabled()).toBe(true);
