@@ -5,7 +5,7 @@ import { startApp, type TestApp } from '../support/app.js';
 import { Store } from '../support/in-process.js';
 import { until } from '../support/until.js';
 import { makeFilter } from '../contract/calls.js';
-import { describeInBrowser, sharedBrowser, visit, why, type Visit } from './browser.js';
+import { describeInBrowser, holdAfter, sharedBrowser, visit, why, type Visit } from './browser.js';
 
 const urls = (count: number): string[] => Array.from({ length: count }, (_, i) => `https://example.org/${i}`);
 
@@ -47,8 +47,10 @@ describeInBrowser(`the list${why}`, () => {
     await old.create({ capacity: 5_000, maxAgeSeconds: 86_400 });
     await old.syncs.open();
 
-    tab = await visit(browser, app.url);
+    tab = await visit(browser, app.url, '#/new');
     const { page } = tab;
+    const second = await holdAfter(page, '/v1/visited-sets?*', 1, 'GET');
+    await tab.goTo('#/');
     await page.getByRole('row', { name: /^crawl / }).waitFor();
     expect(await rowOf(page, 'crawl')).toMatch(/nearly full[^]*dead letters[^]*950 of 1,000[^]*0\.01 %/);
     expect(await rowOf(page, 'crawl')).toMatch(/940 waiting\s+7 leased, 0 delayed, 3 dead/);
@@ -56,6 +58,7 @@ describeInBrowser(`the list${why}`, () => {
     expect(await rowOf(page, 'old-news')).toMatch(/syncing\s*ageing/);
     // A rate needs two polls.
     expect(await rowOf(page, 'crawl')).toContain('–');
+    second.letGo();
     await crawl.visit(urls(1_000).slice(950));
     await until('the numbers are updated', async () => /1,000 of 1,000/.test(await rowOf(page, 'crawl')));
     expect(await rowOf(page, 'crawl')).not.toContain('–');
