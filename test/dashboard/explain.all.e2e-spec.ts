@@ -99,12 +99,14 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
       const direct = new Redis(redis.url);
       expect(await direct.call(...(words as [string]))).toEqual(values);
       direct.disconnect();
-      await page.getByRole('button', { name: 'Copy: Command that reads these counters' }).click();
-      await page
+      // Starts to wait first, because the text disappears by itself.
+      const copied = page
         .getByText('Copied', { exact: true })
         .or(page.getByText('Selected', { exact: true }))
         .first()
         .waitFor();
+      await page.getByRole('button', { name: 'Copy: Command that reads these counters' }).click();
+      await copied;
     }
     if (redis) expect(await tab.inaccessible()).toEqual([]);
     await tab.leave();
