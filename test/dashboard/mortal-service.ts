@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { startRedis } from '../support/redis-server.js';
+import { freePort, startRedis } from '../support/redis-server.js';
 import { startProcess } from '../support/service-process.js';
 
 /** A service that can be killed and restarted at the same address with the same data. */
@@ -18,7 +18,7 @@ export interface MortalService {
 export async function startMortal(store: 'embedded' | 'redis'): Promise<MortalService> {
   const redis = store === 'redis' ? await startRedis() : undefined;
   const DATA_DIR = await mkdtemp(join(tmpdir(), 'unseen-mortal-'));
-  const env = { DATA_DIR, ...(redis && { REDIS_URL: redis.url }) };
+  const env = { DATA_DIR, PORT: String(await freePort()), ...(redis && { REDIS_URL: redis.url }) };
   let service = await startProcess(env);
   const url = await service.url();
   return {
@@ -38,7 +38,7 @@ export async function startMortal(store: 'embedded' | 'redis'): Promise<MortalSe
       });
     },
     async restart() {
-      service = await startProcess({ ...env, PORT: new URL(url).port });
+      service = await startProcess(env);
       await service.url();
     },
     async clean() {

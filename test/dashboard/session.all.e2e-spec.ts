@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { UnseenClient } from '#client';
 import { startApp, type TestApp } from '../support/app.js';
 import { makeKey, type TestKey } from '../support/credentials.js';
+import { freePort } from '../support/redis-server.js';
 import { startProcess } from '../support/service-process.js';
 import { describeInBrowser, sharedBrowser, signIn, visit, why } from './browser.js';
 
@@ -110,7 +111,8 @@ describeInBrowser(`signing in${why}`, () => {
 describeInBrowser(`a service that becomes unavailable${why}`, () => {
   it('is reported in a banner, which disappears by itself when the service is back', async () => {
     const DATA_DIR = await mkdtemp(join(tmpdir(), 'unseen-away-'));
-    let service = await startProcess({ DATA_DIR });
+    const env = { DATA_DIR, PORT: String(await freePort()) };
+    let service = await startProcess(env);
     const url = await service.url();
     const tab = await visit(browser, url);
     try {
@@ -124,9 +126,11 @@ describeInBrowser(`a service that becomes unavailable${why}`, () => {
       // The data that was loaded is still shown.
       expect(await tab.page.getByRole('link', { name: 'names' }).count()).toBe(1);
       expect(await tab.inaccessible()).toEqual([]);
-      service = await startProcess({ DATA_DIR, PORT: new URL(url).port });
+      // Starts to wait first, because the banner disappears by itself.
+      const back = tab.page.getByText('The service is back.').waitFor();
+      service = await startProcess(env);
       await service.url();
-      await tab.page.getByText('The service is back.').waitFor();
+      await back;
       await tab.page.getByText('The service is back.').waitFor({ state: 'detached' });
       await tab.leave('away');
     } finally {
