@@ -52,6 +52,8 @@ describeExample(`examples/worker${why}`, () => {
         ['three in Python', [PYTHON_PROGRAM, PYTHON_PROGRAM, PYTHON_PROGRAM]],
       ];
       const PAGES = 100;
+      /** Longer than the test, so no lease ends before the test moves the clock. */
+      const LEASE_SECONDS = 3_600;
       it.each(name === 'embedded' ? TEAMS : TEAMS.slice(0, 1))(
         `crawl 200 pages once each, or twice if the killed one had leased them: %s${PYTHON_PROGRAM.why}`,
         async (_, programs) => {
@@ -75,17 +77,21 @@ describeExample(`examples/worker${why}`, () => {
             return site;
           };
           const [a, b] = [await startOne('127.0.0.1'), await startOne('localhost')];
-          const args = (agent: string, ...more: readonly string[]): string[] => [
-            ...QUICK,
+          const args = (agent: string, lease: number, ...more: readonly string[]): string[] => [
+            ...[...QUICK, '--lease', String(lease)],
             ...['--user-agent', `${agent}/1.0`, '--host', b.host, ...more],
             ...[app.url, set.name, `${a.url}/0`],
           ];
-          const victim = stage.start(killed!, args('killed', '--lease', '3', '--concurrency', '2'));
+          const victim = stage.start(killed!, args('killed', LEASE_SECONDS, '--concurrency', '2'));
           await until('the first worker has begun', async () => a.fetches.length > 0);
-          const team = others.map((program, i) => stage.start(program, args(`other-${i}`)));
+          const team = others.map((program, i) =>
+            stage.start(program, args(`other-${i}`, 2 * LEASE_SECONDS)),
+          );
           await until('the first worker fetches from both sites', async () => gate.waiting === 2);
           victim.child.kill('SIGKILL');
           expect(await victim.ended).toBe('SIGKILL');
+          // Ends the leases of the killed worker only.
+          app.advance(LEASE_SECONDS * 1_000);
           for (const one of team) await endWell(one);
           gate.release();
 
@@ -287,7 +293,8 @@ describeExample(`examples/worker${why}`, () => {
           if (path !== '/robots.txt' && --held < 0) await gate.pass();
           return tree(60)(path);
         });
-        const first = await startProcess();
+        const PORT = String(await freePort());
+        const first = await startProcess({ PORT });
         let second: ServiceProcess | undefined;
         try {
           const url = await first.url();
@@ -298,7 +305,7 @@ describeExample(`examples/worker${why}`, () => {
           await first.exit();
           // The page arrives while the service is down and can't take its links.
           gate.release();
-          second = await startProcess({ PORT: new URL(url).port, DATA_DIR: first.dataDir });
+          second = await startProcess({ PORT, DATA_DIR: first.dataDir });
           await endWell(worker);
           expect(site.asked().sort()).toEqual(pathsOf(60));
           expect(await counts(set)).toEqual(EMPTY);
