@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { freshName, startApp, type TestApp } from '../support/app.js';
 import { documentedCalls, promised } from '../support/documented-calls.js';
 import { buildExample, whySkipped, type Example } from '../support/example.js';
+import { freePort } from '../support/redis-server.js';
 import { startProcess, type ServiceProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
 import { AnswerKeeper, article, Cms, type Article } from './cms-stage.js';
@@ -59,7 +60,8 @@ describeExample(`examples/cms${why}`, () => {
   }
 
   it('follows an article’s life, while Unseen and the CMS are killed', async () => {
-    let service = await startService();
+    const PORT = String(await freePort());
+    let service = await startService({ PORT });
     const unseen = await service.url();
     const pages = new Map<string, Reply>([
       ['/one', article('One', 'By the crawler.')],
@@ -95,7 +97,7 @@ describeExample(`examples/cms${why}`, () => {
     expect([late.status, late.body['state']]).toEqual([202, 'waiting']);
     // Also kill the CMS.
     await cms.kill();
-    service = await startService({ PORT: new URL(unseen).port, DATA_DIR: service.dataDir });
+    service = await startService({ PORT, DATA_DIR: service.dataDir });
     await service.url();
     await cms.start();
     await cms.told();
@@ -439,7 +441,11 @@ describeExample(`examples/cms${why}`, () => {
       const some = [cms.again(), cms.again(), cms.again()];
       const refused = (): Running[] => some.filter(({ child }) => child.exitCode === 1);
       await until('two processes are refused', async () => refused().length === 2);
-      for (const { stderr } of refused()) expect(stderr()).toMatch(/is in use by another process/);
+      for (const { ended, stderr } of refused()) {
+        // Then its output has also ended.
+        await ended;
+        expect(stderr()).toMatch(/is in use by another process/);
+      }
       for (const { child, ended } of some) {
         child.kill('SIGKILL');
         await ended;
