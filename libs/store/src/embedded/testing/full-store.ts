@@ -103,8 +103,9 @@ export async function facts(store: EmbeddedStore, known?: Model): Promise<Fact[]
   await ask('repeat of drop', () => store.drop('dropped', 'visited-set', keyed('drop')));
   const visited = await store.open('visited', 'visited-set');
   const lanes = await store.open('lanes', 'visited-set');
-  await ask('entries', () => store.queue.entries(visited, {}, 1_000));
-  await ask('entries of lanes', () => store.queue.entries(lanes, {}, 1_000));
+  // The cursor of the next page contains the time.
+  await ask('entries', async () => (await store.queue.entries(visited, {}, 1_000)).entries);
+  await ask('entries of lanes', async () => (await store.queue.entries(lanes, {}, 1_000)).entries);
   await ask(LEASE, () => store.queue.lease(visited, LEASED, LEASE_MS, keyed('lease')));
   const leased = (known?.facts ?? found).find(({ of }) => of === LEASE)?.expected as { id: string }[];
   const ids = leased.map(({ id }) => id);
