@@ -1,5 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { ENTRY_STATES, LEASE_ENDED, Settled, type EntryQuery, type EntryState, type Filter } from '#store';
+import {
+  ENTRY_STATES,
+  LEASE_ENDED,
+  MAX_LEASE_MS,
+  Settled,
+  type EntryQuery,
+  type EntryState,
+  type Filter,
+} from '#store';
 import { clock } from '../support/clock.js';
 import { discover } from './calls.js';
 import { EntryCalls } from './entry-calls.js';
@@ -134,6 +142,30 @@ export function queueDueEntriesContract(subject: Subject): void {
         }
       });
       expect(found.sort()).toEqual(all);
+    });
+
+    it.each([
+      ['leased', (filter: Filter) => calls.lease(filter, 40, MAX_LEASE_MS)],
+      [
+        'delayed',
+        async (filter: Filter) =>
+          calls.release(filter, await calls.lease(filter, 40, SHORT_MS), { delayMs: MAX_LEASE_MS }),
+      ],
+    ])('are listed if they become %s for the longest time between two pages', async (_state, move) => {
+      const filter = await make();
+      await discover(subject.store, filter, urls('a', 40));
+      const found = new Set<string>();
+      await subject.harness.still(async () => {
+        for (let after: string | undefined, more = true; more;) {
+          const page = await subject.store.queue.entries(filter, {}, 5, after);
+          for (const { payload } of page.entries) found.add(payload);
+          clock.advance(1_000);
+          if (after === undefined) await move(filter);
+          after = page.next;
+          more = after !== undefined;
+        }
+      });
+      expect([...found].sort()).toEqual(urls('a', 40).sort());
     });
 
     it('include those whose time is too far ahead, because the clock was set back', async () => {

@@ -27,7 +27,7 @@ interface Section {
   /** The states in which the queue counts its entries. */
   readonly counted: readonly EntryState[];
   /** The times of its rows in the table `due`, from the first one and before the second one. See Due. */
-  readonly times?: (began: number) => readonly [from: number, past: number];
+  readonly times?: (began: number, furthest: number) => readonly [from: number, past: number];
 }
 
 const COUNTED_AS_HELD = ['leased', 'delayed'] as const;
@@ -53,7 +53,7 @@ const SECTIONS: readonly Section[] = [
   { table: 'leases', states: ['leased'], counted: ['leased'] },
   {
     ...{ table: 'due', states: ['delayed'], counted: ['delayed'] },
-    times: (began) => [began + 1, began + MAX_LEASE_MS + 1],
+    times: (began, furthest) => [began + 1, furthest + 1],
   },
   {
     ...{ table: 'due', states: ['scheduled'], counted: ['scheduled'] },
@@ -118,6 +118,8 @@ export class EntryPages {
     let bytes = MAX_LEASED_BYTES;
     let first = placeOf(after, this.state);
     const began = first?.began ?? this.now;
+    // Leases and delays may begin during the walk, so the furthest end that they may have moves with the clock.
+    const furthest = Math.max(began, this.now) + MAX_LEASE_MS;
     for (const [section, { table, states, counted, times }] of SECTIONS.entries()) {
       if (first && first.section !== section) continue;
       const place = first;
@@ -125,7 +127,7 @@ export class EntryPages {
       if (wanted && !states.includes(wanted)) continue;
       if (counted.every((each) => lane?.[each] === 0)) continue;
       const prefix = table === 'log' && lane ? lane.key : this.state.key;
-      const [from, past] = times?.(began) ?? [];
+      const [from, past] = times?.(began, furthest) ?? [];
       const begin = from === undefined ? this.rows.startOf(table) : dueKey(this.state.key, from);
       const start = later(place?.key, later(prefix, begin));
       const end = past === undefined || past === Infinity ? undefined : dueKey(this.state.key, past);
@@ -142,7 +144,8 @@ export class EntryPages {
           left--;
           bytes -= item.entry.end - item.entry.at;
           // Its lease had ended before the walk began, so an earlier section has listed it.
-          if (table === 'leases' && isOver(item.until as number, began)) continue;
+          const { until = began } = item;
+          if (table === 'leases' && (until <= began || until > furthest)) continue;
           const counts = item.lease || table === 'leases' ? 'leased' : (counted.at(-1) as EntryState);
           const state = this.stateOf(counts, item);
           if (state && (wanted ?? state) === state && this.selects(lane, item)) {

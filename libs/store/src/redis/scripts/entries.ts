@@ -1,4 +1,4 @@
-import { LEASE_ENDED } from '../../port/index.js';
+import { LEASE_ENDED, MAX_LEASE_MS } from '../../port/index.js';
 import { IS_DUE } from './due.js';
 import { RANK_OF, WALK_LANE, WALK_LANES, WALK_LEASES, WALK_MEMBERS } from './entry-walks.js';
 import { LANE_RECORDS } from './lane-records.js';
@@ -57,6 +57,7 @@ local wanted, most, left = ${hosts ? 'ARGV[9]' : "''"}, tonumber(ARGV[5]), tonum
 local only, maxAttempts = ARGV[7], tonumber(ARGV[8])
 local begin, began, place = sub(ARGV[4], 1, 1), now, ''
 if begin ~= '' then began = unpacked('>I6', ARGV[4], 2) end
+local furthest = math.max(began, now) + ${MAX_LEASE_MS}
 local walks, heads, places, states, reasons, times, names = {}, {}, {}, {}, {}, {}, {}
 local lane = queue
 local function isFull() return #heads >= most or left <= 0 end

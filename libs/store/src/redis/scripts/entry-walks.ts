@@ -4,7 +4,8 @@ import { EXTENDED, LEASED, SCHEDULED, STORED_PRIORITIES } from './queue-state.js
 
 /*
  * Lua for entriesScript: walks through the parts of a queue. Each walk starts at a place, calls `take` for each entry,
- * and returns the place where it stopped, or nil at the end. `began`: when the segment's walk began.
+ * and returns the place where it stopped, or nil at the end. `began`: when the segment's walk began. `furthest`: the
+ * furthest time at which a lease or a delay may end now.
  */
 
 /** How many members of a sorted set to read at a time: leases, and members of other sets. */
@@ -161,7 +162,7 @@ end
 function walks.L(place)
   return walkLeases(place, 0, began + 1) or walkLeases(place, began + ${MAX_LEASE_MS + 1}, math.huge)
 end
-function walks.l(place) return walkLeases(place, began + 1, began + ${MAX_LEASE_MS + 1}) end
+function walks.l(place) return walkLeases(place, began + 1, furthest + 1) end
 `;
 
 /**
@@ -196,7 +197,7 @@ end
 function walks.D(place)
   return walkTimes('d', place, 0, began + 1) or walkTimes('d', place, began + ${MAX_LEASE_MS + 1}, ${SCHEDULED})
 end
-function walks.d(place) return walkTimes('d', place, began + 1, began + ${MAX_LEASE_MS + 1}) end
+function walks.d(place) return walkTimes('d', place, began + 1, furthest + 1) end
 function walks.S(place) return walkTimes('s', place, ${SCHEDULED}, ${SCHEDULED} + began + 1) end
 function walks.s(place) return walkTimes('s', place, ${SCHEDULED} + began + 1, math.huge) end
 function walks.x(place)
