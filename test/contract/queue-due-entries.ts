@@ -168,6 +168,26 @@ export function queueDueEntriesContract(subject: Subject): void {
       expect([...found].sort()).toEqual(urls('a', 40).sort());
     });
 
+    it('are listed by host and state, even if the host has no others', async () => {
+      const filter = await make({ maxAttempts: 1 });
+      if (!filter.perHost) return;
+      await discover(subject.store, filter, urls('leased', 3));
+      await calls.lease(filter, 3, HELD_MS);
+      await discover(subject.store, filter, urls('delayed', 3));
+      await calls.release(filter, await calls.lease(filter, 3, HELD_MS), {
+        delayMs: HELD_MS,
+        countAttempt: false,
+      });
+      await discover(subject.store, filter, urls('scheduled', 3), undefined, { delayMs: HELD_MS });
+      clock.advance(HELD_MS);
+      for (const host of ['leased', 'delayed', 'scheduled'])
+        for (const state of ENTRY_STATES) {
+          const found = payloads(await calls.list(filter, { host: `${host}.example`, state }));
+          const isListed = state === (host === 'leased' ? 'dead' : 'waiting');
+          expect([host, state, found.sort()]).toEqual([host, state, isListed ? urls(host, 3) : []]);
+        }
+    });
+
     it('include those whose time is too far ahead, because the clock was set back', async () => {
       const filter = await make({ maxAttempts: 2 });
       await discover(subject.store, filter, urls('a', 9));

@@ -14,6 +14,24 @@ afterEach(() => bench.tidy());
 
 const take = (store: EmbeddedStore, filter: Filter) => store.queue.lease(filter, 100, HELD_MS, operation());
 
+it('a page reads a limited number of leased entries to find those whose leases have ended', async () => {
+  const clock = new MovedClock();
+  const store = await bench.open({ clock });
+  const filter = await createFilter(store, { kind: 'visited-set' });
+  await store.counters.add(filter, positions(filter, keys(1_001)), operation(), { payloads: keys(1_001) });
+  for (let n = 0; n < 1_000; n += 100) await take(store, filter);
+  await store.queue.lease(filter, 1, 1_000, operation());
+  clock.advance(1_000);
+  const pages: string[][] = [];
+  let after: string | undefined;
+  do {
+    const page: EntryPage = await store.queue.entries(filter, { state: 'waiting' }, 1_000, after);
+    pages.push(page.entries.map(({ payload }) => payload));
+    after = page.next;
+  } while (after !== undefined);
+  expect(pages).toEqual([[], [], keys(1, 1_000)]);
+});
+
 /** Moves all entries. */
 type Move = (store: EmbeddedStore, filter: Filter) => Promise<unknown>;
 const MOVES: readonly (readonly [state: string, move: Move])[] = [

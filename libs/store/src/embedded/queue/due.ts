@@ -227,11 +227,6 @@ export function stateOf({ at }: Pick<Due, 'at'>): DelayedState {
   return at >= FIRST_SCHEDULED ? 'scheduled' : 'delayed';
 }
 
-/** The lease of a row that isn't Delayed, from its key. */
-export function leaseOf(key: Buffer): number {
-  return readNumber(key, NUMBER_AT);
-}
-
 /** A row's time, from its key. See Due. */
 export function timeOf(key: Buffer): number {
   return readNumber(key, GENERATION_BYTES);

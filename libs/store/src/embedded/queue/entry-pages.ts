@@ -19,18 +19,26 @@ import { HostLane, laneKey } from './host-lane.js';
 import { QueueRows, type EntryTable, type Item } from './queue-rows.js';
 import { isUnkept, type SweptStore } from './sweep-queue.js';
 
+/** Times in ms since the epoch. */
+interface Span {
+  /** When the walk began. */
+  readonly began: number;
+  /** The furthest end that a lease or a delay may have now. Both may begin during the walk. */
+  readonly furthest: number;
+}
+
 /** A part of the walk through a queue. */
 interface Section {
   readonly table: EntryTable;
   /** The states that its entries have at the beginning of the walk. */
   readonly states: readonly EntryState[];
-  /** The states in which the queue counts its entries. */
-  readonly counted: readonly EntryState[];
+  /** The state in which the queue counts its entries. */
+  readonly counted: EntryState;
+  /** For leases: whether an entry whose lease ends at `until` belongs to the section. */
+  readonly holds?: (until: number, span: Span) => boolean;
   /** The times of its rows in the table `due`, from the first one and before the second one. See Due. */
-  readonly times?: (began: number, furthest: number) => readonly [from: number, past: number];
+  readonly times?: (span: Span) => readonly [from: number, past?: number];
 }
-
-const COUNTED_AS_HELD = ['leased', 'delayed'] as const;
 
 /**
  * In the order in which entries move through them, so that the walk misses no entry. Entries that were due when it
@@ -38,29 +46,38 @@ const COUNTED_AS_HELD = ['leased', 'delayed'] as const;
  */
 const SECTIONS: readonly Section[] = [
   {
-    ...{ table: 'due', states: ['waiting', 'dead'], counted: COUNTED_AS_HELD },
-    times: (began) => [0, began + 1],
+    ...{ table: 'leases', states: ['waiting', 'dead'], counted: 'leased' },
+    holds: (until, { began }) => isOver(until, began),
   },
   {
-    ...{ table: 'due', states: ['waiting', 'dead'], counted: COUNTED_AS_HELD },
-    times: (began) => [began + MAX_LEASE_MS + 1, FIRST_SCHEDULED],
+    ...{ table: 'due', states: ['waiting'], counted: 'delayed' },
+    times: ({ began }) => [0, began + 1],
   },
   {
-    ...{ table: 'due', states: ['waiting'], counted: ['scheduled'] },
-    times: (began) => [FIRST_SCHEDULED, FIRST_SCHEDULED + began + 1],
-  },
-  { table: 'log', states: ['waiting'], counted: ['waiting'] },
-  { table: 'leases', states: ['leased'], counted: ['leased'] },
-  {
-    ...{ table: 'due', states: ['delayed'], counted: ['delayed'] },
-    times: (began, furthest) => [began + 1, furthest + 1],
+    ...{ table: 'due', states: ['waiting'], counted: 'delayed' },
+    times: ({ began }) => [began + MAX_LEASE_MS + 1, FIRST_SCHEDULED],
   },
   {
-    ...{ table: 'due', states: ['scheduled'], counted: ['scheduled'] },
-    times: (began) => [FIRST_SCHEDULED + began + 1, Infinity],
+    ...{ table: 'due', states: ['waiting'], counted: 'scheduled' },
+    times: ({ began }) => [FIRST_SCHEDULED, FIRST_SCHEDULED + began + 1],
   },
-  { table: 'dead', states: ['dead'], counted: ['dead'] },
+  { table: 'log', states: ['waiting'], counted: 'waiting' },
+  {
+    ...{ table: 'leases', states: ['leased'], counted: 'leased' },
+    holds: (until, { began, furthest }) => until > began && until <= furthest,
+  },
+  {
+    ...{ table: 'due', states: ['delayed'], counted: 'delayed' },
+    times: ({ began, furthest }) => [began + 1, furthest + 1],
+  },
+  {
+    ...{ table: 'due', states: ['scheduled'], counted: 'scheduled' },
+    times: ({ began }) => [FIRST_SCHEDULED + began + 1],
+  },
+  { table: 'dead', states: ['dead'], counted: 'dead' },
 ];
+/** The section of entries whose leases had ended. */
+const ENDED = 0;
 
 /**
  * Where a page begins: at the row with this key or, if it is gone, at the next row. At most `left` of this row's
@@ -118,22 +135,20 @@ export class EntryPages {
     let bytes = MAX_LEASED_BYTES;
     let first = placeOf(after, this.state);
     const began = first?.began ?? this.now;
-    // Leases and delays may begin during the walk, so the furthest end that they may have moves with the clock.
-    const furthest = Math.max(began, this.now) + MAX_LEASE_MS;
-    for (const [section, { table, states, counted, times }] of SECTIONS.entries()) {
+    const span = { began, furthest: Math.max(began, this.now) + MAX_LEASE_MS };
+    for (const [section, { table, states, counted, holds, times }] of SECTIONS.entries()) {
       if (first && first.section !== section) continue;
       const place = first;
       first = undefined;
       if (wanted && !states.includes(wanted)) continue;
-      if (counted.every((each) => lane?.[each] === 0)) continue;
+      if (lane?.[counted] === 0 || (section === ENDED && !this.mayHaveEnded(began))) continue;
       const prefix = table === 'log' && lane ? lane.key : this.state.key;
-      const [from, past] = times?.(began, furthest) ?? [];
+      const [from, past] = times?.(span) ?? [];
       const begin = from === undefined ? this.rows.startOf(table) : dueKey(this.state.key, from);
       const start = later(place?.key, later(prefix, begin));
-      const end = past === undefined || past === Infinity ? undefined : dueKey(this.state.key, past);
+      const end = past === undefined ? undefined : dueKey(this.state.key, past);
       for (const { key, value } of this.rows.from(table, start, prefix, end)) {
-        const items =
-          counted === COUNTED_AS_HELD ? this.rows.due(key, value) : this.rows.unpack(table, key, value);
+        const items = this.rows.unpack(table, key, value);
         for (let n = place?.key.equals(key) ? seenIn(items, place) : 0; n < items.length; n++) {
           if (entries.length >= most || left <= 0 || bytes <= 0) {
             const last = items.slice(0, n).findLast(({ entry }) => this.rows.lives(entry));
@@ -143,21 +158,22 @@ export class EntryPages {
           const item = items[n] as Item;
           left--;
           bytes -= item.entry.end - item.entry.at;
-          // Its lease had ended before the walk began, so an earlier section has listed it.
-          const { until = began } = item;
-          if (table === 'leases' && (until <= began || until > furthest)) continue;
-          const counts = item.lease || table === 'leases' ? 'leased' : (counted.at(-1) as EntryState);
-          const state = this.stateOf(counts, item);
-          if (state && (wanted ?? state) === state && this.selects(lane, item)) {
-            const row = item.lease ? (['leases', item.lease] as const) : ([table, key] as const);
-            entries.push(this.view(state, item, entryIdOf(this.state, ...row, item.entry)));
-          }
+          if (holds?.(item.until as number, span) === false) continue;
+          const state = this.stateOf(counted, item);
+          if (state && (wanted ?? state) === state && this.selects(lane, item))
+            entries.push(this.view(state, item, entryIdOf(this.state, table, key, item.entry)));
         }
         if (left-- <= 0)
           return { entries, next: cursorOf({ section, began, key: Buffer.concat([key, Buffer.of(0)]) }) };
       }
     }
     return { entries };
+  }
+
+  /** False if no lease had ended at this time, so that a walk need not read all leases. */
+  private mayHaveEnded(began: number): boolean {
+    const { earliestDue, latestDue } = this.state.queue;
+    return earliestDue <= began || latestDue > began + MAX_LEASE_MS;
   }
 
   /** The state that the next lease would find the entry in. Undefined if it would remove the entry. */

@@ -4,7 +4,7 @@ import type { Snapshot } from '../database/snapshot.js';
 import { DamagedRow, RowState } from '../database/table.js';
 import type { FilterState } from '../filters/filter-state.js';
 import { unpackDead } from './dead-letters.js';
-import { DueKind, dueKindOf, leaseOf, scheduledAt, timeOf } from './due.js';
+import { DueKind, dueKindOf, scheduledAt, timeOf } from './due.js';
 import { entriesOf, type Entry } from './entry.js';
 import { HostLane, laneKey } from './host-lane.js';
 import { knowsHosts } from './host-lanes.js';
@@ -12,7 +12,7 @@ import { onlyLane } from './lane.js';
 import { unpackHeld } from './leases.js';
 import { ROWS_OF_LEVEL } from './log.js';
 
-/** The tables with entries, in the order in which entries may move through them. */
+/** The tables with entries. An entry's id has its table's index. */
 export const ENTRY_TABLES = ['log', 'leases', 'due', 'dead'] as const;
 export type EntryTable = (typeof ENTRY_TABLES)[number];
 
@@ -24,19 +24,12 @@ export interface Item {
   readonly until?: number;
   /** When a scheduled entry comes back. */
   readonly scheduledAt?: number | undefined;
-  /** The key of the entry's row in the table `leases`, if it was found by the end of its lease. */
-  readonly lease?: Buffer;
 }
-
-/** How many leases to remember. */
-const MOST_HELD = 16;
 
 /** Reads a queue's rows, inside a transaction or from a snapshot. */
 export class QueueRows {
   /** The lane read last. */
   private lane: HostLane | undefined;
-  /** The leases read last, by number. */
-  private readonly held = new Map<number, readonly Item[]>();
 
   constructor(
     private readonly database: Database,
@@ -72,13 +65,6 @@ export class QueueRows {
     return entriesOf(value, this.firstIn(key)).map((entry) => ({ entry }));
   }
 
-  /** The entries that come back with a row of the table `due`: also those whose leases end then. */
-  due(key: Buffer, value: Buffer): readonly Item[] {
-    if (dueKindOf(key) === DueKind.Delayed) return this.unpack('due', key, value);
-    const at = timeOf(key);
-    return this.heldBy(leaseOf(key)).filter(({ until }) => until === at);
-  }
-
   /** True unless the entry was forgotten or dropped. */
   lives(entry: Entry): boolean {
     if (this.state.queue.marks.cover(entry)) return false;
@@ -98,22 +84,6 @@ export class QueueRows {
     if (!record) throw new DamagedRow(lanes.name, key, RowState.ValueDamaged);
     this.lane = new HostLane(Buffer.from(key), record);
     return this.lane;
-  }
-
-  /** All entries of a lease. Remembers some leases, because a lease's entries may end at many times. */
-  private heldBy(number: number): readonly Item[] {
-    const known = this.held.get(number);
-    if (known) return known;
-    const prefix = numberedKey(this.state.key, number);
-    const items: Item[] = [];
-    for (const { key, value } of this.from('leases', prefix, prefix)) {
-      const lease = Buffer.from(key);
-      for (const { entry, until } of unpackHeld(value)) items.push({ entry, until, lease });
-    }
-    const [oldest] = this.held.size < MOST_HELD ? [] : this.held.keys();
-    if (oldest !== undefined) this.held.delete(oldest);
-    this.held.set(number, items);
-    return items;
   }
 
   private laneOfEntry(entry: Entry): HostLane {
