@@ -11,7 +11,7 @@ const NEXT = {
 export class QueuedUrlView {
   @ApiProperty({
     description:
-      "Identifies the URL at its current place in the queue. If the URL's state changes, so does this id. " +
+      'Identifies the URL at its current place in the queue. If the URL moves in the queue, its id changes. ' +
       'Leases and dead letters have different ids',
   })
   readonly id!: string;
@@ -22,7 +22,7 @@ export class QueuedUrlView {
     enum: [...ENTRY_STATES],
     description:
       "`waiting`: can be leased, or waits for its host's turn. `leased`: hidden by a lease. `delayed`: released " +
-      'with a delay. `scheduled`: comes back at a set time. `dead`: a dead letter, or becomes one with the next lease',
+      'with a delay. `scheduled`: comes back at a set time. `dead`: a dead letter, or soon becomes one',
   })
   readonly state!: string;
   @ApiProperty({ ...COUNT, description: 'Number of leases so far' }) readonly attempt!: number;

@@ -1123,7 +1123,7 @@ export type Purged = {
 
 export type QueuedUrl = {
   /**
-   * Identifies the URL at its current place in the queue. If the URL's state changes, so does this id. Leases and dead letters have different ids
+   * Identifies the URL at its current place in the queue. If the URL moves in the queue, its id changes. Leases and dead letters have different ids
    */
   id: string;
   /**
@@ -1135,7 +1135,7 @@ export type QueuedUrl = {
    */
   payload?: string;
   /**
-   * `waiting`: can be leased, or waits for its host's turn. `leased`: hidden by a lease. `delayed`: released with a delay. `scheduled`: comes back at a set time. `dead`: a dead letter, or becomes one with the next lease
+   * `waiting`: can be leased, or waits for its host's turn. `leased`: hidden by a lease. `delayed`: released with a delay. `scheduled`: comes back at a set time. `dead`: a dead letter, or soon becomes one
    */
   state: 'waiting' | 'leased' | 'delayed' | 'scheduled' | 'dead';
   /**
