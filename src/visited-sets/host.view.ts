@@ -29,7 +29,8 @@ export class HostView {
     format: 'date-time',
     description:
       'When workers can lease the next URL. If this time has passed, the host has been due since then. Absent if no URL ' +
-      'waits, or `maxLeased` URLs are leased',
+      'waits, or `maxLeased` URLs are leased. Leased URLs that were dropped or forgotten count towards `maxLeased` for ' +
+      'up to about a minute, even if `leased` leaves them out',
   })
   readonly nextAt?: string;
   @ApiProperty({

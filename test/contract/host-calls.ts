@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { hostWords, segmentOf } from '#bloom';
 import type { Filter, PerHost } from '#store';
 import { TEST_SEED } from '../support/fixed-random.js';
-import { makeFilter, type FilterOptions } from './calls.js';
+import { made, makeFilter, type FilterOptions } from './calls.js';
 import { payloads, QueueCalls } from './queue-calls.js';
 import type { Subject } from './subject.js';
 
@@ -32,6 +32,23 @@ export const hostOptions = (
 
 /** Calls on sets with `perHost`. */
 export class HostCalls extends QueueCalls {
+  /** The ways to void a leased URL, by their effect. */
+  readonly voids: readonly (readonly [string, (filter: Filter, url: string) => Promise<unknown>])[] = [
+    ['forgotten', (filter, url) => this.forget(filter, [url])],
+    [
+      'dropped',
+      async (filter, url) => {
+        const { entries } = await this.tested.store.queue.entries(filter, { state: 'leased' }, 10);
+        const ids = entries.filter(({ payload }) => payload === url).map(({ id }) => id);
+        await this.tested.store.queue.drop(filter, ids, made());
+      },
+    ],
+    [
+      'dropped with its host',
+      (filter, url) => this.tested.store.hosts.drop(filter, new URL(url).hostname, made()),
+    ],
+  ];
+
   /** `spread`: how many segments the sets have. By default, as many as in the store under test. */
   constructor(
     private readonly tested: Subject,

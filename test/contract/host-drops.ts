@@ -5,11 +5,13 @@ import { clock } from '../support/clock.js';
 import { until } from '../support/until.js';
 import { check, discover, made, tally } from './calls.js';
 import { DELAY_MS, HELD_MS, HostCalls, ofHost, urls } from './host-calls.js';
-import { LONG_MS } from './queue-calls.js';
+import { LONG_MS, payloads } from './queue-calls.js';
 import type { Subject } from './subject.js';
 import { brokenCopy, SyncCalls } from './sync-calls.js';
 
 const DAY_MS = 86_400_000;
+/** A lease that ends long before a sweep could remove its void entries. */
+const BRIEF_MS = SWEEP_AFTER_MS / 2;
 
 /** The dropped host's entries in each state. There are so many that copying them takes a while. */
 const QUEUED = 600;
@@ -93,7 +95,7 @@ export function hostDropsContract(subject: Subject): void {
       (filter: Filter, some: readonly LeasedEntry[]) => Promise<unknown>,
     ])[] = [
       ['a worker acknowledges them', ack],
-      ['their leases end', async () => clock.advance(LONG_MS)],
+      ['their leases end', async () => clock.advance(BRIEF_MS)],
       [
         'a sweep removes them',
         (filter) =>
@@ -108,7 +110,7 @@ export function hostDropsContract(subject: Subject): void {
     it.each(ends)('count towards maxLeased until %s, also after a restart', async (how, end) => {
       let filter = await calls.make({ maxLeased: 2 });
       await discover(subject.store, filter, urls('a', 5));
-      const taken = await calls.lease(filter, 10, how.startsWith('a sweep') ? HELD_MS : LONG_MS);
+      const taken = await calls.lease(filter, 10, how.startsWith('a sweep') ? HELD_MS : BRIEF_MS);
       expect(await drop(filter)).toBe(5);
       expect(await view(filter)).toBeUndefined();
       await discover(subject.store, filter, urls('a', 3, 5));
@@ -153,6 +155,41 @@ export function hostDropsContract(subject: Subject): void {
       expect(await calls.take(filter)).toEqual([]);
       clock.advance(DELAY_MS);
       expect(await calls.take(filter)).toEqual(urls('a', 1, 1));
+    });
+  });
+
+  describe.each(calls.voids)('a leased URL that was %s', (_, makeVoid) => {
+    /** Leases the URLs of two hosts together, voids the first, and discovers another one of its host. */
+    const leased = async (filter: Filter) => {
+      const [host, other] = calls.sharing(2) as [string, string];
+      await discover(subject.store, filter, [...urls(host, 1), ...urls(other, 1)]);
+      const taken = await calls.lease(filter, 2, BRIEF_MS);
+      expect(payloads(taken)).toEqual([...urls(host, 1), ...urls(other, 1)]);
+      await makeVoid(filter, taken[0]!.payload);
+      await discover(subject.store, filter, urls(host, 1, 1));
+      return { taken, next: urls(host, 1, 1) };
+    };
+
+    it('counts towards maxLeased until its lease ends, also when a worker extends it', async () => {
+      const filter = await calls.make({ maxLeased: 1 });
+      const { taken, next } = await leased(filter);
+      for (let n = 0; n < 2; n++) {
+        expect(await calls.extend(filter, taken, HELD_MS)).toEqual([Settled.Unknown, Settled.Done]);
+        expect(await calls.take(filter)).toEqual([]);
+      }
+      clock.advance(BRIEF_MS);
+      expect(await calls.take(filter)).toEqual(next);
+    });
+
+    it('delays its host when a worker extends it and then releases it', async () => {
+      const filter = await calls.make({ maxLeased: 1 });
+      const { taken, next } = await leased(filter);
+      await calls.extend(filter, taken, HELD_MS);
+      const release = await calls.release(filter, taken.slice(0, 1), { hostDelayMs: DELAY_MS });
+      expect(release).toEqual([Settled.Unknown]);
+      expect(await calls.take(filter)).toEqual([]);
+      clock.advance(DELAY_MS);
+      expect(await calls.take(filter)).toEqual(next);
     });
   });
 }

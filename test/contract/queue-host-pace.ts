@@ -133,23 +133,7 @@ export function queueHostPaceContract(subject: Subject): void {
   });
 
   describe('the delay of a host after a release', () => {
-    const voids: readonly (readonly [string, (filter: Filter, url: string) => Promise<unknown>])[] = [
-      ['forgotten', (filter, url) => calls.forget(filter, [url])],
-      [
-        'dropped',
-        async (filter, url) => {
-          const { entries } = await subject.store.queue.entries(filter, { state: 'leased' }, 10);
-          const ids = entries.filter(({ payload }) => payload === url).map(({ id }) => id);
-          await subject.store.queue.drop(filter, ids, made());
-        },
-      ],
-      [
-        'dropped with its host',
-        (filter, url) => subject.store.hosts.drop(filter, new URL(url).hostname, made()),
-      ],
-    ];
-
-    it.each(voids)('grows although the URL was %s in the meantime', async (_, makeVoid) => {
+    it.each(calls.voids)('grows although the URL was %s in the meantime', async (_, makeVoid) => {
       const filter = await make({});
       await discover(subject.store, filter, urls('a', 1));
       const taken = await calls.lease(filter, 1, HELD_MS);
@@ -161,7 +145,7 @@ export function queueHostPaceContract(subject: Subject): void {
       expect(await lease(filter)).toEqual(urls('a', 1, 1));
     });
 
-    describe.each(voids)('of a URL that was %s in the meantime', (_, makeVoid) => {
+    describe.each(calls.voids)('of a URL that was %s in the meantime', (_, makeVoid) => {
       it.each(['release', 'ack'] as const)('doesn’t grow again after a first %s', async (first) => {
         const filter = await make({});
         // The lease continues with the other host's entry, which is in the same segment.

@@ -1252,7 +1252,7 @@ export type Host = {
    */
   found?: number;
   /**
-   * When workers can lease the next URL. If this time has passed, the host has been due since then. Absent if no URL waits, or `maxLeased` URLs are leased
+   * When workers can lease the next URL. If this time has passed, the host has been due since then. Absent if no URL waits, or `maxLeased` URLs are leased. Leased URLs that were dropped or forgotten count towards `maxLeased` for up to about a minute, even if `leased` leaves them out
    */
   nextAt?: string;
   /**

@@ -49,8 +49,8 @@ export interface QueueEntry {
   readonly id: string;
   readonly payload: string;
   /**
-   * The state in which the next lease would find the entry. So if a lease, a delay or a schedule has ended, the entry is
-   * waiting or, if it has used up its attempts, dead. QueueStats counts both as waiting.
+   * The state in which the next lease would find the entry. So if a lease, a delay or a schedule has ended, the entry
+   * is waiting or, if it has used up its attempts, dead. QueueStats counts both as waiting.
    */
   readonly state: EntryState;
   /** Number of leases so far. */
@@ -92,8 +92,8 @@ export interface Release {
   /**
    * In sets with `perHost`: for this long, at most MAX_LEASE_MS, no entry of the released entries' hosts is leased. A
    * host's time only moves forward. A forgotten or dropped entry also delays its host, unless the queue has already
-   * removed the entry. The first call that settles such an entry removes it, so later calls don't delay the host again.
-   * An expired id doesn't delay its host, because it doesn't name the host.
+   * removed the entry. The first `ack` or `release` of such an entry removes it, so later calls don't delay the host
+   * again. An expired id doesn't delay its host, because it doesn't name the host.
    */
   readonly hostDelayMs: number;
 }
@@ -186,14 +186,16 @@ export interface Queue {
 
   /**
    * Sets the end of these entries' leases to `leaseMs` from now (at most MAX_LEASE_MS). Returns the same results as
-   * `ack`.
+   * `ack`. Does not change the lease of a forgotten or dropped entry: its worker may still fetch the URL, so the entry
+   * counts towards `maxLeased` until that lease ends.
    */
   extend(filter: Filter, ids: readonly string[], leaseMs: number, operation: Operation): Promise<Uint8Array>;
 
   /**
-   * Calls `wake` whenever an entry may have become available, through any instance, and sometimes spuriously. Also calls
-   * it when the set is dropped: before `drop` returns or, if another instance drops it, at the next check. Keeps working
-   * after a commit, after `clear`, and for a new set with the same name. Call the returned function to stop watching.
+   * Calls `wake` whenever an entry may have become available, through any instance, and sometimes spuriously. Also
+   * calls it when the set is dropped: before `drop` returns or, if another instance drops it, at the next check. Keeps
+   * working after a commit, after `clear`, and for a new set with the same name. Call the returned function to stop
+   * watching.
    */
   watch(filter: Filter, wake: () => void): () => void;
 
@@ -221,8 +223,8 @@ export interface Queue {
    * queue, an entry that was leased and released may have its old id again. If `ids` has the same id twice, the second
    * one is Settled.Unknown.
    *
-   * In a set that ages, an item that expired and was discovered again has two entries. Dropping the later one also drops
-   * the earlier one, in any state. If `ids` has both, the earlier one may then be Settled.Unknown.
+   * In a set that ages, an item that expired and was discovered again has two entries. Dropping the later one also
+   * drops the earlier one, in any state. If `ids` has both, the earlier one may then be Settled.Unknown.
    */
   drop(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array>;
 

@@ -165,11 +165,12 @@ export class TodoQueue {
   /** One of Settled per id. */
   ack(ids: readonly string[], now: number, againAfterMs?: number): Uint8Array {
     const again: Entry[] = [];
-    const answers = this.settle(ids, now, (lease, held) => {
+    const change = (lease: number, held: HeldEntry): void => {
       this.leases.remove(lease, held);
       this.takeOff(held.entry);
       if (againAfterMs !== undefined) again.push(held.entry);
-    });
+    };
+    const answers = this.settle(ids, now, change, (lease, held) => this.leases.remove(lease, held));
     const at = now + Math.ceil(againAfterMs ?? 0);
     this.delay('scheduled', again, at, () => ({ attempt: 0, discoveredAt: Math.floor(at / 1000) }));
     return answers;
@@ -194,7 +195,10 @@ export class TodoQueue {
       else this.log.append(held.entry, { attempt: held.entry.attempt - uncounted });
       delayHost(held.entry);
     };
-    const answers = this.settle(ids, now, change, delayHost);
+    const answers = this.settle(ids, now, change, (lease, held) => {
+      this.leases.remove(lease, held);
+      delayHost(held.entry);
+    });
     const at = now + Math.ceil(delayMs);
     this.delay('delayed', delayed, at, ({ attempt }) => ({ attempt: attempt - uncounted }));
     return answers;
@@ -202,6 +206,7 @@ export class TodoQueue {
 
   extend(ids: readonly string[], now: number, leaseMs: number): Uint8Array {
     const until = now + Math.ceil(leaseMs);
+    // Forgotten and dropped entries stay in their leases, because workers still fetch their URLs.
     return this.settle(ids, now, (lease, held) => this.leases.extend(lease, held, until));
   }
 
@@ -308,7 +313,7 @@ export class TodoQueue {
     now: number,
     change: (lease: number, held: HeldEntry) => void,
     /** Gets entries that were forgotten or dropped. */
-    forgotten: (entry: Entry) => void = () => undefined,
+    forgotten: (lease: number, held: HeldEntry) => void = () => undefined,
   ): Uint8Array {
     const { filter, queue } = this.state;
     return Uint8Array.from(ids, (id) => {
@@ -319,8 +324,7 @@ export class TodoQueue {
       if (!held) return Settled.Expired;
       if (!isOf(named, held.entry, filter)) return Settled.Unknown;
       if (this.isForgotten(held.entry)) {
-        this.leases.remove(number, held);
-        forgotten(held.entry);
+        forgotten(number, held);
         return Settled.Unknown;
       }
       if (held.until <= now) return Settled.Expired;

@@ -107,9 +107,9 @@ end
 /**
  * `queue.open` reads the leases with these keys, if they exist. `queue.unlease` takes an entry out of its lease, which
  * ended at `at` (default: now). `queue.forget` takes forgotten entries out of a lease, either all or only those at the
- * indexes in `named`, and returns the set of their indexes. `queue.returned` returns an entry in the form in which it
- * goes back to the queue, with `leases` added to its attempts. `queue.close` writes changed leases, and deletes leases
- * without entries.
+ * indexes in `named`, and returns the set of their indexes. If `stay` is true, they stay in the lease. `queue.returned`
+ * returns an entry in the form in which it goes back to the queue, with `leases` added to its attempts. `queue.close`
+ * writes changed leases, and deletes leases without entries.
  */
 export const leases = (hosts: boolean): string => `
 ${hosts ? 'local freed, freedAt = {}, {}' : ''}
@@ -145,7 +145,7 @@ function queue.unlease(lease, index, state${hosts ? ', at' : ''})
       : 'queue.left = (queue.left or 0) + 1'
   }
 end
-function queue.forget(lease, named)
+function queue.forget(lease, named, stay)
   local heads, indexes, taken = {}, {}, {}
   for index = 1, #lease.states do
     local isAsked = not named or named[index]
@@ -154,17 +154,17 @@ function queue.forget(lease, named)
       indexes[#heads] = index
     end
   end
-  for n in pairs(queue.forgotten(heads)) do
-    local index = indexes[n]${
-      hosts
-        ? `
+  for n in pairs(queue.forgotten(heads)) do taken[indexes[n]] = true end
+  if stay then return taken end
+  for index in pairs(taken) do${
+    hosts
+      ? `
     local member = lease.key .. (lease.states[index] == ${EXTENDED} and pack('>I2', index - 1) or '')
     -- Its lease may have ended without the queue having noticed yet.
     local at = tonumber(call('ZSCORE', queue.ends, member) or now)`
-        : ''
-    }
+      : ''
+  }
     queue.unlease(lease, index, ${FORGOTTEN}${hosts ? ', at' : ''})
-    taken[index] = true
   end
   return taken
 end

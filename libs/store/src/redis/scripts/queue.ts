@@ -157,7 +157,8 @@ local function held(lease, index)
   return state == ${EXTENDED} and not isDue(call('ZSCORE', queue.ends, lease.key .. pack('>I2', index - 1)))
 end
 if queue.hasVoid() then
-  for key, lease in pairs(opened) do lease.voided = queue.forget(lease, named[key]) end
+  -- An extension leaves them in their leases, because workers still fetch their URLs.
+  for key, lease in pairs(opened) do lease.voided = queue.forget(lease, named[key], verb == 'extend') end
 end
 for g = 1, #groups do
   local group = groups[g]
@@ -171,7 +172,7 @@ for g = 1, #groups do
       if number > 0 and number <= queue.leases then answer = '2' end
     elseif index > #lease.states or sub(packed, at + 2, at + 9) ~= sub(lease.entries, start + 14 + ARGV[15], start + 21 + ARGV[15]) then
       answer = '0'
-    elseif lease.states[index] == ${FORGOTTEN} then
+    elseif lease.states[index] == ${FORGOTTEN} or lease.voided and lease.voided[index] then
       answer = '0'
       ${hosts ? `if lease.voided and lease.voided[index] then void[#void + 1] = sub(lease.entries, start, start + ${idBytes(true) - 1}) end` : ''}
     elseif not held(lease, index) then
