@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { StoreError, type LeasedEntry } from '#store';
+import { notFound } from '../errors/not-found.js';
 import { LeaseWaiters } from './lease-waiters.js';
 
 /** Time stands still, so nothing is tried again without a wake-up. */
@@ -36,10 +37,14 @@ async function twoWaiting() {
 }
 
 describe('callers that wait to lease', () => {
-  it('all fail with one wake-up if their set is gone', async () => {
+  it('all fail with the first attempt that finds their set gone, even if its name is created again', async () => {
     const { wakeWith } = await twoWaiting();
-    const gone = () => Promise.reject(new Error('gone'));
-    expect(await wakeWith(gone)).toEqual(['first: gone', 'second: gone']);
+    let attempts = 0;
+    const goneOnce = () =>
+      attempts++ === 0 ? Promise.reject(notFound('visited-set', 'pages')) : Promise.resolve([]);
+    const gone = 'visited set "pages" does not exist; check the name, or create the visited set';
+    expect(await wakeWith(goneOnce)).toEqual([`first: ${gone}`, `second: ${gone}`]);
+    expect(attempts).toBe(1);
   });
 
   it('are next if the attempt of the caller before them fails', async () => {

@@ -1,4 +1,5 @@
 import { deadlineIn, every, StoreError, type Clock, type LeasedEntry } from '#store';
+import { ProblemError } from '../errors/problem.js';
 
 /** Tries to lease until the deadline, in ms since the epoch. */
 export type Lease = (deadline: number) => Promise<LeasedEntry[]>;
@@ -26,8 +27,8 @@ interface WaitersOptions {
 
 /**
  * Callers that wait to lease from the same queue, first come, first served. Their attempts run one after another, and
- * only until one finds nothing or the store is unavailable. So new entries cost the store about one call each, for any
- * number of callers.
+ * only until one finds nothing, the set is gone, or the store is unavailable. So new entries cost the store about one
+ * call each, for any number of callers.
  */
 export class LeaseWaiters {
   private readonly waiters = new Set<Waiter>();
@@ -84,7 +85,9 @@ export class LeaseWaiters {
       // More entries may be available for the next caller.
       this.woken = true;
     } catch (error) {
-      this.settle(waiter, () => waiter.fail(error));
+      // If the set is gone, it is gone for all callers. Another attempt could find a new set with the same name.
+      const failed = isGone(error) ? this.waiters : [waiter];
+      for (const each of failed) this.settle(each, () => each.fail(error));
       // The error may concern only this caller. An unavailable store would fail them all.
       this.woken ||= !(error instanceof StoreError && error.code === 'STORE_UNAVAILABLE');
     } finally {
@@ -100,4 +103,8 @@ export class LeaseWaiters {
     this.unwatch();
     this.options.onEmpty();
   }
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof ProblemError && error.code === 'VISITED_SET_NOT_FOUND';
 }
