@@ -167,7 +167,7 @@ describe.each(STORES)('listing the queue’s URLs over HTTP, $name store', ({ st
   });
 
   it.each([{}, { perHost: {} }])(
-    'selects URLs in every spelling that discover accepts, in a set with %j',
+    'selects URLs by prefix with any case of the scheme and any slashes before the host, in a set with %j',
     async (more) => {
       const set = await QueuedSet.create(app, more);
       const spellings = [
