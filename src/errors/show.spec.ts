@@ -32,6 +32,13 @@ describe('show', () => {
     expect(show('x'.repeat(81))).toBe(`"${'x'.repeat(80)}"…`);
   });
 
+  it('never cuts a character in two', () => {
+    expect(show(`${'x'.repeat(79)}😀`)).toBe(`"${'x'.repeat(79)}"…`);
+    expect(show(`${'x'.repeat(78)}😀`)).toBe(`"${'x'.repeat(78)}😀"`);
+    // Masking shortens the first 1,024 units, which end within the character.
+    expect(show(`//${'u'.repeat(1_019)}@/😀`)).toBe('"//***@/"…');
+  });
+
   it.each([
     'http://user:secret@example.org/a@b',
     'http://user:p@ss:secret@example.org/',

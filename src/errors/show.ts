@@ -1,8 +1,8 @@
 import { masked } from './masked.js';
 
 const LONGEST = 80;
-/** How many characters to read. Enough to find the end of any userinfo. */
-const HEAD = 1024;
+/** How many UTF-16 units to read. Enough to find the end of any userinfo. */
+export const HEAD = 1024;
 
 /**
  * A text that may contain `user:password@`, which must not reach logs or screens. It may also contain spaces and line
@@ -29,11 +29,22 @@ export function show(value: unknown): string {
 }
 
 function showString(value: string): string {
-  const head = value.slice(0, HEAD);
+  const head = cut(value, HEAD);
   const isCut = head.length < value.length;
   const safe = withoutUserinfo(masked(head), isCut);
-  const shown = JSON.stringify(safe.slice(0, LONGEST)).replace(UNSAFE, escaped);
+  const shown = visible(JSON.stringify(cut(safe, LONGEST)));
   return safe.length > LONGEST || isCut ? `${shown}…` : shown;
+}
+
+/** The first `most` UTF-16 units of a text, or one less so that no character is cut in two. */
+export function cut(text: string, most: number): string {
+  const isWithin = (text.codePointAt(most - 1) ?? 0) > 0xffff;
+  return text.slice(0, isWithin ? most - 1 : most);
+}
+
+/** A text with its invisible characters escaped. */
+export function visible(text: string): string {
+  return text.replace(UNSAFE, escaped);
 }
 
 /** `isCut` is true if the text was cut off. */

@@ -5,6 +5,7 @@ import type { Filter } from '#store';
 import type { BatchResult } from '../batches/batch.js';
 import { Config } from '../config/config.js';
 import { invalid, ProblemError } from '../errors/problem.js';
+import { showBytes } from '../errors/show-bytes.js';
 import { show } from '../errors/show.js';
 import { ItemsService } from '../filters/items.service.js';
 import { toProblem } from '../http/to-problem.js';
@@ -190,5 +191,5 @@ function itemFault(item: Buffer, maxItemBytes: number): ProblemError {
   if (item.length > maxItemBytes) {
     return invalid('#', `an item may have at most ${maxItemBytes} bytes, not ${item.length}`);
   }
-  return invalid('#', `an item must be valid UTF-8, not ${show(item.toString())}`);
+  return invalid('#', `an item must be valid UTF-8, not ${showBytes(item)}`);
 }

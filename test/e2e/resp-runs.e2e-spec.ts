@@ -127,7 +127,7 @@ describe.each(BOTH_STORES)('pipelined commands, $name store', ({ start }) => {
       YES,
       '-ERR an item must not be empty\r\n',
       '-ERR an item may have at most 100 bytes, not 101\r\n',
-      '-ERR an item must be valid UTF-8, not "\ufffd"\r\n',
+      '-ERR an item must be valid UTF-8, not "\\xff"\r\n',
       "-ERR wrong number of arguments for 'cf.add' command\r\n",
       YES,
       '-ERR an item must not be empty\r\n',

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { Redis } from 'ioredis';
+import { showBytes } from '../../errors/show-bytes.js';
 import { show } from '../../errors/show.js';
 import { Ending, Exit, reasonOf, Unreachable, UsageError } from '../ending.js';
 import { MAX_LINE_BYTES } from './lines.js';
@@ -109,7 +110,7 @@ function* runsOf(members: readonly Buffer[]): Generator<Run, void, undefined> {
 }
 
 function faultOf(member: Buffer): string | undefined {
-  const shown = show(member.subarray(0, 64).toString());
-  if (member.length > MAX_LINE_BYTES) return `the member ${shown}… has more than ${MAX_LINE_BYTES} bytes`;
+  const shown = showBytes(member);
+  if (member.length > MAX_LINE_BYTES) return `the member ${shown} has more than ${MAX_LINE_BYTES} bytes`;
   return isUtf8(member) ? undefined : `the member ${shown} is not valid UTF-8`;
 }
