@@ -23,7 +23,7 @@ export function addHosts(program: Command, run: Runner): void {
     .option('--urls <n>', 'maximum number of its URLs in the set', whole(1, 2 ** 31))
     .option(
       '--blocked-until <time>',
-      'lease none of its URLs before this time, such as 2030-01-31T12:00:00Z, or 2h from now',
+      'lease none of its URLs before this time, such as 2030-01-31T12:00:00Z, or 2h from now (with a unit)',
       time(),
     )
     .action(run(setHost));

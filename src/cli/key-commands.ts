@@ -30,7 +30,7 @@ export function addKeys(program: Command, run: Runner): void {
     .option('--max-bytes <n>', 'limit on their total memory, in bytes', whole(1, MOST))
     .option(
       '--expires-at <time>',
-      'when the key expires, such as 2030-01-31T12:00:00Z, or 30d from now (default: never)',
+      'when the key expires, such as 2030-01-31T12:00:00Z, or 30d from now (with a unit; default: never)',
       time(),
     )
     .action(

@@ -48,11 +48,11 @@ describe('option values', () => {
     expect(time(() => Date.parse('2026-01-01T00:00:00Z'))(text)).toBe(expected);
   });
 
-  it.each(['', 'tomorrow', '2030', '90', '1.5h', '-2h', '2 h', '36501d', '999999999d'])(
+  it.each(['', 'tomorrow', '2030', '90', '1.5h', '-2h', '2 h', '0s', '0d', '36501d', '999999999d'])(
     '%j is not a time',
     (text) => {
       expect(() => time()(text)).toThrow(
-        'It must be a time such as 2030-01-31T12:00:00Z, or a duration from now such as 90m, 2h or 30d, up to 36500d.',
+        'It must be a time such as 2030-01-31T12:00:00Z, or a duration from now such as 90m, 2h or 30d, from 1ms to 36500d.',
       );
     },
   );

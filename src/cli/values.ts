@@ -43,17 +43,17 @@ export function seconds(min: number, max: number): (text: string) => number {
 }
 
 /**
- * A parser for a point in time: `2030-01-31T12:00:00Z`, which the service checks, or a duration from `now` such as `2h`.
- * A duration needs a unit, because a number could also mean a year. Returns the time as ISO 8601.
+ * A parser for a point in time: `2030-01-31T12:00:00Z`, which the service checks, or a duration from `now` such as
+ * `2h`. A duration needs a unit, because a number could also mean a year. Returns the time as ISO 8601.
  */
 export function time(now: () => number = Date.now): (text: string) => string {
   return (text) => {
     const [, digits, unit] = TIME.exec(text) ?? [];
     if (unit === undefined && CALENDAR_TIME.test(text)) return text;
     const ms = unit === undefined ? NaN : Number(digits) * MS[unit as keyof typeof MS];
-    if (ms <= MOST_DAYS * MS.d) return new Date(now() + ms).toISOString();
+    if (ms > 0 && ms <= MOST_DAYS * MS.d) return new Date(now() + ms).toISOString();
     throw new InvalidArgumentError(
-      `It must be a time such as 2030-01-31T12:00:00Z, or a duration from now such as 90m, 2h or 30d, up to ${MOST_DAYS}d.`,
+      `It must be a time such as 2030-01-31T12:00:00Z, or a duration from now such as 90m, 2h or 30d, from 1ms to ${MOST_DAYS}d.`,
     );
   };
 }
