@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { visible } from '../errors/show.js';
 import { change, type ChangingVerb } from './commands/change.js';
 import { check } from './commands/check.js';
 import type { Context } from './commands/context.js';
@@ -51,6 +52,8 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
     .option('--json', 'print results as JSON, one per line')
     .option('--quiet', 'print no results and no progress; only set the exit status')
     .addHelpText('after', ENVIRONMENT)
+    // Commander quotes arguments as they are.
+    .configureOutput({ outputError: (text, write) => write(text.split('\n').map(visible).join('\n')) })
     .showHelpAfterError('(add --help for the options)')
     .exitOverride();
 

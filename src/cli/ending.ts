@@ -1,4 +1,5 @@
 import { AnswerError, ServiceError, UnavailableError, UnreachableError } from '#client';
+import { cut, visible } from '../errors/show.js';
 
 /** Exit statuses of `unseen`. docs/cli.md lists them in a table. */
 export const Exit = {
@@ -71,10 +72,8 @@ const LONGEST = 500;
 
 /** The text as one line that is safe on a terminal. */
 export function oneLine(text: string): string {
-  const line = text
-    .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, ' ')
-    .trim();
-  return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
+  const line = visible(text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim());
+  return line.length > LONGEST ? `${cut(line, LONGEST)}…` : line;
 }
 
 /** Why a system or library call failed, without the stack. */
