@@ -23,7 +23,7 @@ const FREE_BYTES = 64 * 1024;
 /** Replies are sent once they have this many bytes, after at most this time, or when no more commands have arrived. */
 const FLUSH_BYTES = 16 * 1024;
 const FLUSH_MS = 50;
-/** An overdue command gets one turn of the event loop for each of these bytes of the largest command. */
+/** An overdue command gets one turn of the event loop per this many bytes of the largest command. */
 const BYTES_PER_TURN = 16 * 1024;
 const STAR = 0x2a;
 
@@ -193,12 +193,14 @@ export class RespConnection {
   }
 
   /**
-   * Ends the connection if its command is late. If the service has paused, the rest may wait in the socket, so the command
-   * first gets turns of the event loop to be read. A timer alone is no turn: it may fire before the socket is read.
+   * Ends the connection if its command is late. If the service has paused, the rest may wait in the socket, so the
+   * command first gets turns of the event loop. A timer alone is no turn: it may fire before the socket is read.
    */
   private judge(): void {
     const { parser } = this;
     if (this.working || this.ended || parser.commands !== this.dueAfter || parser.unreadBytes === 0) return;
+    // Data that arrived after this one's timer has set another.
+    clearTimeout(this.overdue);
     if (this.turnsLeft-- > 0) this.overdue = setTimeout(() => setImmediate(() => this.judge()));
     else this.socket.destroy();
   }
