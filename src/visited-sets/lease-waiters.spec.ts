@@ -56,10 +56,13 @@ describe('callers that wait to lease', () => {
     expect(await wakeWith(refusedOnce)).toEqual(['first: refused', 'second: answered']);
   });
 
-  it('go on waiting while the store is unavailable, apart from the first one', async () => {
-    const { wakeWith, dismiss } = await twoWaiting();
-    const unavailable = () => Promise.reject(new StoreError('STORE_UNAVAILABLE', 'unavailable'));
-    expect(await wakeWith(unavailable)).toEqual(['first: unavailable']);
-    dismiss();
-  });
+  it.each(['STORE_UNAVAILABLE', 'STORE_FULL', 'STORE_DATA_LOST'] as const)(
+    'go on waiting after %s, apart from the first one',
+    async (code) => {
+      const { wakeWith, dismiss } = await twoWaiting();
+      const refuse = () => Promise.reject(new StoreError(code, 'refused'));
+      expect(await wakeWith(refuse)).toEqual(['first: refused']);
+      dismiss();
+    },
+  );
 });

@@ -6,6 +6,8 @@ export type Lease = (deadline: number) => Promise<LeasedEntry[]>;
 
 /** How often to try without a wake-up, because a wake-up may be lost, for example while a set is re-created. */
 const RETRY_MS = 5_000;
+/** Codes of errors that the next caller's attempt would meet too. */
+const CONCERNS_ALL: ReadonlySet<string> = new Set(['STORE_UNAVAILABLE', 'STORE_FULL', 'STORE_DATA_LOST']);
 
 interface Waiter {
   readonly lease: Lease;
@@ -27,8 +29,8 @@ interface WaitersOptions {
 
 /**
  * Callers that wait to lease from the same queue, first come, first served. Their attempts run one after another, and
- * only until one finds nothing, the set is gone, or the store is unavailable. So new entries cost the store about one
- * call each, for any number of callers.
+ * only until one finds nothing, the set is gone, or the store is unavailable, full or has lost data. So new entries cost
+ * the store about one call each, for any number of callers.
  */
 export class LeaseWaiters {
   private readonly waiters = new Set<Waiter>();
@@ -88,8 +90,8 @@ export class LeaseWaiters {
       // If the set is gone, it is gone for all callers. Another attempt could find a new set with the same name.
       const failed = isGone(error) ? this.waiters : [waiter];
       for (const each of failed) this.settle(each, () => each.fail(error));
-      // The error may concern only this caller. An unavailable store would fail them all.
-      this.woken ||= !(error instanceof StoreError && error.code === 'STORE_UNAVAILABLE');
+      // Other errors may concern only this caller.
+      this.woken ||= !(error instanceof StoreError && CONCERNS_ALL.has(error.code));
     } finally {
       this.tried = undefined;
     }
