@@ -13,8 +13,8 @@ export const STATE_LETTERS = { waiting: 'w', leased: 'l', delayed: 'd', schedule
 /**
  * The sections of a walk, in the order in which entries move through them, so that the walk misses no entry. Capital
  * letters: entries that were due when the walk began come first, because the queue may move them to the waiting ones at
- * any time. `states`: the states that the entries of a section may have, if it is not only its own. While a commit
- * checks scheduled entries, those that are due stay scheduled. `placeBytes`: the size of a place in a cursor.
+ * any time. `states`: the states in which a section lists its entries when the walk begins. While a commit checks
+ * scheduled entries, those that are due stay scheduled. `placeBytes`: the size of a place in a cursor.
  */
 export const SECTIONS = [
   { letter: 'L', states: 'wx', placeBytes: 18 },
