@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { onBothStores } from './both-stores.js';
 import { measured, summary, type Measured, type Workers } from './measured.js';
 import { QueueClient } from './queue-client.js';
@@ -10,6 +11,7 @@ const PAGE = 1_000;
 const ERROR_RATE = 1e-9;
 /** One URL in this many is in the part that is dropped and forgotten. */
 const PART = 10;
+const DELAY_SECONDS = 1;
 
 const urlOf = (n: number): string =>
   `https://www.example.org/part-${n % PART}/2026/11/27/story-${String(n).padStart(12, '0')}.html`;
@@ -44,6 +46,14 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
     await time('forget-part', few, few, () => set.prune({ ...part, forget: true }));
     await time('drop', count - few, count - few, () => set.prune({ all: true }));
     set.close();
+    // All URLs are due, and no lease has moved them yet.
+    const due = new QueueClient(port, `prune-due-${round}`, 1);
+    await due.create(count, ERROR_RATE);
+    await due.stream('discover', lines, `&delaySeconds=${DELAY_SECONDS}`);
+    await sleep(DELAY_SECONDS * 1_000);
+    await time('list-due', count, count, () => due.list(PAGE));
+    await time('drop-due', count, count, () => due.prune({ state: 'waiting' }));
+    due.close();
   }
   const rows = Object.entries(times).map(([row, found]) => ({
     name: `${store}/prune-${row}`,
