@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { currentLane } from '../test/support/lanes.mjs';
 import { findChromium } from './find-chromium.mjs';
 import { findExamples } from './find-examples.mjs';
 import { findRedis, OLDEST_MAJOR } from './find-redis.mjs';
@@ -118,24 +119,24 @@ const TOOLS = {
   examples: { ensure: ensureExamples, complaint: examplesComplaint },
 };
 
-/** The tools that a lane's tests need (test/support/lanes.mjs). */
+/** The tools that a lane's tests need. */
 const TOOLS_OF_LANE = { core: ['redis', 'chromium'], all: Object.keys(TOOLS) };
 
-/** Installs the named tools, or all tools. Exits on failure. */
+/** Installs the named tools, or those of this process's lane. Exits on failure. */
 export function ensureTools(names) {
   const unknown = names.filter((name) => !Object.hasOwn(TOOLS, name));
   if (unknown.length > 0)
     fail(`Unknown tool: ${unknown.join(', ')}. The tools are ${Object.keys(TOOLS).join(', ')}.`);
-  for (const name of names.length > 0 ? names : Object.keys(TOOLS)) TOOLS[name].ensure();
+  for (const name of names.length > 0 ? names : TOOLS_OF_LANE[currentLane()]) TOOLS[name].ensure();
 }
 
 /**
- * Prints a lane's missing tools. Exits if the tests can't run without one, which is always so for Redis, and for any
- * tool with CI=true. Tests that need other missing tools are skipped.
+ * Prints the missing tools of this process's lane. Exits if the tests can't run without one, which is always so for
+ * Redis, and for any tool with CI=true. Tests that need other missing tools are skipped.
  */
-export function checkTools(lane) {
+export function checkTools() {
   let stopped = false;
-  for (const name of TOOLS_OF_LANE[lane]) {
+  for (const name of TOOLS_OF_LANE[currentLane()]) {
     const complaint = TOOLS[name].complaint();
     if (complaint === '') continue;
     const isNeeded = name === 'redis' || process.env.CI === 'true';

@@ -8,7 +8,6 @@
  * Other arguments go to Jest. LANE=all in the environment means the same as `all`, so CI can run the README's command.
  */
 import { buildArgv, run } from 'jest';
-import { currentLane } from '../test/support/lanes.mjs';
 import { checkTools } from './ensure.mjs';
 
 const [first, ...rest] = process.argv.slice(2);
@@ -19,5 +18,5 @@ process.env.LANE ||= [...paths, ...testPathPatterns].length > 0 ? 'all' : 'core'
 // Jest's own command does the same.
 process.env.NODE_ENV ??= 'test';
 
-checkTools(currentLane());
+checkTools();
 await run(args);
