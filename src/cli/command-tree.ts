@@ -52,8 +52,7 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
     .option('--json', 'print results as JSON, one per line')
     .option('--quiet', 'print no results and no progress; only set the exit status')
     .addHelpText('after', ENVIRONMENT)
-    // Commander quotes arguments as they are.
-    .configureOutput({ outputError: (text, write) => write(text.split('\n').map(visible).join('\n')) })
+    .configureOutput({ outputError: (text, write) => write(usageError(text)) })
     .showHelpAfterError('(add --help for the options)')
     .exitOverride();
 
@@ -85,6 +84,12 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
   addQueue(program, run);
   addHosts(program, run);
   return program;
+}
+
+/** Commander's message, with its arguments escaped. Only commander's own suggestion begins a line. */
+function usageError(text: string): string {
+  const { 0: end, index } = /(\n\(Did you mean [^\n]*\))?\n$/.exec(text) ?? { 0: '', index: text.length };
+  return visible(text.slice(0, index)) + end;
 }
 
 function addTransfers(program: Command, run: Runner): void {

@@ -1,7 +1,7 @@
 import { UnseenClient, type ClientOptions } from '#client';
 import { commandLineEnvironment } from '../config/config.js';
 import type { Context } from './commands/context.js';
-import { reasonOf, UsageError } from './ending.js';
+import { oneLine, reasonOf, UsageError } from './ending.js';
 import type { Interruption } from './interruption.js';
 import { Output } from './terminal/output.js';
 
@@ -26,7 +26,8 @@ export function contextOf(
   const environment = commandLineEnvironment();
   const service = url ?? environment.url ?? DEFAULT_URL;
   const onRetry: ClientOptions['onRetry'] = ({ message }) => {
-    if (!quiet) process.stderr.write(`${process.stderr.isTTY ? CLEAR_LINE : ''}unseen: ${message}\n`);
+    if (!quiet)
+      process.stderr.write(`${process.stderr.isTTY ? CLEAR_LINE : ''}unseen: ${oneLine(message)}\n`);
   };
   return {
     client: clientOf({ url: service, apiKey: environment.apiKey, onRetry, timeoutMs: PATIENCE_MS }),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { oneLine } from './ending.js';
+import { lines, oneLine } from './ending.js';
 
 describe('oneLine', () => {
   it.each([
@@ -10,7 +10,16 @@ describe('oneLine', () => {
     ['a\u061cb\u3164\u{e0041}', 'a\\u061cb\\u3164\\udb40\\udc41'],
     ['x'.repeat(501), `${'x'.repeat(500)}…`],
     [`${'x'.repeat(499)}😀`, `${'x'.repeat(499)}…`],
+    [`${'x'.repeat(494)}\u202e`, `${'x'.repeat(494)}\\u202e`],
+    [`${'x'.repeat(495)}\u202e`, `${'x'.repeat(495)}…`],
+    [`${'x'.repeat(489)}\u{e0041}`, `${'x'.repeat(489)}…`],
   ])('shows %j as %j', (text, line) => {
     expect(oneLine(text)).toBe(line);
+  });
+});
+
+describe('lines', () => {
+  it('keeps line breaks, and escapes all other invisible characters', () => {
+    expect(lines('Error: a\u001b[2J\n    at b\u202e\n')).toBe('Error: a\\u001b[2J\n    at b\\u202e\n');
   });
 });

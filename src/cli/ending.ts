@@ -1,5 +1,5 @@
 import { AnswerError, ServiceError, UnavailableError, UnreachableError } from '#client';
-import { cut, visible } from '../errors/show.js';
+import { visible } from '../errors/show.js';
 
 /** Exit statuses of `unseen`. docs/cli.md lists them in a table. */
 export const Exit = {
@@ -72,8 +72,19 @@ const LONGEST = 500;
 
 /** The text as one line that is safe on a terminal. */
 export function oneLine(text: string): string {
-  const line = visible(text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim());
-  return line.length > LONGEST ? `${cut(line, LONGEST)}…` : line;
+  let line = '';
+  // Ends between two characters, so that it cuts no escape sequence.
+  for (const character of text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()) {
+    const longer = line + visible(character);
+    if (longer.length > LONGEST) return `${line}…`;
+    line = longer;
+  }
+  return line;
+}
+
+/** The text with its lines, safe on a terminal. */
+export function lines(text: string): string {
+  return text.split('\n').map(visible).join('\n');
 }
 
 /** Why a system or library call failed, without the stack. */

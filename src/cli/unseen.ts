@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander';
-import { Exit, exitOf, Interrupted, oneLine, reasonOf } from './ending.js';
+import { Exit, exitOf, Interrupted, lines, oneLine, reasonOf } from './ending.js';
 import { Interruption } from './interruption.js';
 import { commandTree, type Outcome } from './command-tree.js';
 
@@ -29,9 +29,8 @@ function ended(error: unknown): Exit {
   const interrupted = interruption.soft.aborted && !(error instanceof Interrupted);
   const exit = interrupted ? Exit.Interrupted : exitOf(error);
   if (exit === undefined) {
-    process.stderr.write(
-      `unseen: a defect in the program, please report it: ${error instanceof Error ? (error.stack ?? '') : String(error)}\n`,
-    );
+    const shown = error instanceof Error ? (error.stack ?? '') : String(error);
+    process.stderr.write(`unseen: a defect in the program, please report it: ${lines(shown)}\n`);
     return Exit.Defect;
   }
   process.stderr.write(`unseen: ${interrupted ? 'interrupted' : oneLine(reasonOf(error))}\n`);

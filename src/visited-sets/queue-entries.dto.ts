@@ -43,7 +43,7 @@ export class EntrySelectionDto {
       '`https://example.org` also matches `https://example.organic/`',
   })
   @Optional()
-  @Matches(PREFIX, must('begin with http:// or https:// and the first character of a host'))
+  @Matches(PREFIX, must('begin with http: or https: and contain the first character of a host'))
   readonly prefix?: string;
 }
 

@@ -22,7 +22,8 @@ export class QueuedUrlView {
     enum: [...ENTRY_STATES],
     description:
       "`waiting`: can be leased, or waits for its host's turn. `leased`: hidden by a lease. `delayed`: released " +
-      'with a delay. `scheduled`: comes back at a set time. `dead`: a dead letter, or soon becomes one',
+      'with a delay. `scheduled`: comes back at a set time. `dead`: a dead letter, or a URL without attempts left ' +
+      'whose lease has ended',
   })
   readonly state!: string;
   @ApiProperty({ ...COUNT, description: 'Number of leases so far' }) readonly attempt!: number;

@@ -291,12 +291,16 @@ describe('the command line', () => {
     });
     for (const args of [
       ['x\u001b[2J'],
+      ['x\u001b[2J\n(Did you mean y?)'],
       ['hosts', 'set', set, 'a.example', '--blocked-until', '2h\u001b[2J\u202e'],
     ]) {
       const { code, stderr } = await unseen(args);
       expect([code, stderr]).toEqual([2, expect.stringContaining('\\u001b[2J')]);
-      expect(stderr).not.toMatch(/[\u001b\u202e]/);
+      expect(stderr).not.toMatch(/[\u001b\u202e]|\n.*y\?/);
     }
+    expect(await unseen(['discovr'])).toMatchObject({
+      stderr: "error: unknown command 'discovr'\n(Did you mean discover?)\n(add --help for the options)\n",
+    });
     expect(await unseen(['--help'])).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('UNSEEN_API_KEY'),

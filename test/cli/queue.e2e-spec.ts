@@ -106,7 +106,7 @@ describe.each(STORES)('the command line and the queue, $name store', ({ start })
     expect(await queue('list', set.name, '--state', 'away')).toMatchObject({ code: 2 });
     expect(await queue('list', set.name, '--prefix', 'a.example')).toMatchObject({
       code: 4,
-      stderr: expect.stringContaining('prefix must begin with http:// or https://'),
+      stderr: expect.stringContaining('prefix must begin with http: or https:'),
     });
     const filter = client.filter(freshName('filter'));
     await filter.create({ type: 'counting', capacity: 10, errorRate: 0.01 });

@@ -3,13 +3,12 @@ import {
   ENTRY_STATES,
   LEASE_ENDED,
   MAX_LEASE_MS,
-  Settled,
   type EntryQuery,
   type EntryState,
   type Filter,
 } from '#store';
 import { clock } from '../support/clock.js';
-import { discover } from './calls.js';
+import { check, discover } from './calls.js';
 import { EntryCalls } from './entry-calls.js';
 import { HELD_MS, urls } from './host-calls.js';
 import { payloads } from './queue-calls.js';
@@ -89,17 +88,24 @@ export function queueDueEntriesContract(subject: Subject): void {
       expect(letters.map(({ item }) => item).sort()).toEqual(of.dead);
     });
 
-    it('are dropped with the waiting ones, and not with those that are still leased', async () => {
-      const filter = await make({ maxAttempts: 2 }, 'segmented');
-      const of = await overdue(filter, 15);
-      const leased = await calls.list(filter, { state: 'leased' });
-      expect(payloads(leased).sort()).toEqual(of.leased.sort());
-      const waiting = await calls.list(filter, { state: 'waiting' }, 7);
-      expect(await calls.drop(filter, waiting)).toEqual(of.waiting.map(() => Settled.Done));
-      expect(await listed(filter, {}, 1_000)).toEqual(sorted({ ...of, waiting: [] }));
-      expect(await calls.take(filter, 1_000)).toEqual([]);
-      expect(payloads(await calls.list(filter, { state: 'leased' })).sort()).toEqual(of.leased);
-    });
+    it.each([
+      ['dropped', 'drop', 1],
+      ['forgotten', 'removeListed', 0],
+    ] as const)(
+      'are %s with the waiting ones, and not with those that are still leased',
+      async (__, how, visited) => {
+        const filter = await make({ maxAttempts: 2 }, 'segmented');
+        const of = await overdue(filter, 15);
+        const leased = await calls.list(filter, { state: 'leased' });
+        expect(payloads(leased).sort()).toEqual(of.leased.sort());
+        const waiting = await calls.list(filter, { state: 'waiting' }, 7);
+        expect(await calls[how](filter, waiting)).toEqual(of.waiting.map(() => 1));
+        expect(await listed(filter, {}, 1_000)).toEqual(sorted({ ...of, waiting: [] }));
+        expect(await calls.take(filter, 1_000)).toEqual([]);
+        expect(payloads(await calls.list(filter, { state: 'leased' })).sort()).toEqual(of.leased);
+        expect(await check(subject.store, filter, of.waiting)).toEqual(of.waiting.map(() => visited));
+      },
+    );
 
     it.each<EntryQuery>([{}, { state: 'waiting' }])(
       'are listed although the queue takes them back between two pages of %j',

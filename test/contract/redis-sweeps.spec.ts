@@ -13,7 +13,7 @@ import { HELD_MS, hostOptions, urls } from './host-calls.js';
 
 /** Several of a sweep's steps. */
 const ENTRIES = 2_000;
-/** How much later the other instance begins. It is less than half a turn, so that a busy machine makes no difference. */
+/** How much later the other instance begins. Less than half a turn, so that a busy machine makes no difference. */
 const LATER_MS = 4_000;
 /** After a sweep that takes this long, the rest is longer than the shortest one. */
 const SLOW_MS = 10_000;

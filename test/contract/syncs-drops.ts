@@ -74,6 +74,16 @@ export function syncDropsContract(subject: Subject): void {
       expect(new Set(await subject.harness.still(() => exported(filter)))).toEqual(new Set(kept));
     });
 
+    it('leave the others in the lists of their states, although their drop was interrupted', async () => {
+      const filter = await brokenDrop(options);
+      clock.advance(DAY_MS);
+      // Those that stay are scheduled until the store knows that they stay, and then wait.
+      const found: string[] = [];
+      for (const state of ['scheduled', 'waiting'] as const)
+        found.push(...payloads(await entries.list(filter, { state })));
+      expect(kept.filter((url) => !found.includes(url))).toEqual([]);
+    });
+
     it('never come due, even if their drop is interrupted and takes more than a minute', async () => {
       const filter = await brokenDrop(options);
       clock.advance(LONG_MS);

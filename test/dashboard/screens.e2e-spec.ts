@@ -169,7 +169,7 @@ describeInBrowser(`the screens of the dashboard${why}`, () => {
     await queue.getByRole('radio', { name: 'Dead' }).check();
     await queue.getByLabel('URLs that begin with').fill('example.org');
     await button(tab, 'Show').click();
-    await queue.getByText('prefix must begin with http:// or https://').waitFor();
+    await queue.getByText('prefix must begin with http: or https:').waitFor();
     await tab.leave(400, 401);
   });
 

@@ -218,7 +218,10 @@ describe.each(STORES)('dropping URLs from the queue over HTTP, $name store', ({ 
     [{ all: true, forget: 'yes' }, 'forget must be true or false, not "yes"'],
     [{ all: true, dryRun: 1 }, 'dryRun must be true or false, not 1'],
     [{ all: true, limit: 10_001 }, 'limit must be a whole number from 1 to 10000, not 10001'],
-    [{ prefix: 5 }, 'prefix must begin with http:// or https:// and the first character of a host, not 5'],
+    [
+      { prefix: 5 },
+      'prefix must begin with http: or https: and contain the first character of a host, not 5',
+    ],
     [{ prefix: 'https://?' }, 'not "https://?"'],
     [{ host: 5 }, 'host must be a string, not 5'],
     [{ host: 'a.example' }, 'host is not allowed (got "a.example"): visited set'],

@@ -186,7 +186,7 @@ describe.each(STORES)('listing the queue’s URLs over HTTP, $name store', ({ st
   it.each<[Record<string, string>, string]>([
     [
       { prefix: 'a.example' },
-      'prefix must begin with http:// or https:// and the first character of a host, not "a.example"',
+      'prefix must begin with http: or https: and contain the first character of a host, not "a.example"',
     ],
     [{ prefix: 'ftp://a.example/' }, 'not "ftp://a.example/"'],
     [{ prefix: 'https://' }, 'not "https://"'],

@@ -76,7 +76,7 @@ const url = (n: number | string): string => `https://example.org/${n}`;
 describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await start({ MAX_IN_FLIGHT: '4' });
+    app = await start({ MAX_REQUESTS_IN_FLIGHT: '4' });
   });
   afterAll(() => app.close());
 
@@ -282,6 +282,16 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
   });
 
   describe('a lease that waits', () => {
+    /** Sends a lease as soon as the last one waits, because only waiting leases don't count as in flight. */
+    const inTurn = async <T>(count: number, lease: () => Promise<T>): Promise<Promise<T>[]> => {
+      const sent: Promise<T>[] = [];
+      while (sent.length < count) {
+        sent.push(lease());
+        await leasesWaiting(app, sent.length);
+      }
+      return sent;
+    };
+
     it('returns immediately if an entry is waiting, and empty if none arrives', async () => {
       const set = await VisitedSet.create(app);
       await set.discover(url('a'));
@@ -292,7 +302,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
     it('gets new entries, first come first served, and doesn’t count as in flight', async () => {
       const set = await VisitedSet.create(app);
       // Many more than the limit of requests in flight.
-      const waiting = Array.from({ length: 12 }, () => set.lease(1, { waitSeconds: 30 }));
+      const waiting = await inTurn(12, () => set.lease(1, { waitSeconds: 30 }));
       const urls = waiting.map((_, n) => url(n));
       for (let from = 0; from < urls.length; from += 3) {
         expect(await set.discover(...urls.slice(from, from + 3))).toEqual(['new', 'new', 'new']);
@@ -329,8 +339,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
     it('gets 404 as soon as its set is deleted, as do all others', async () => {
       const set = await VisitedSet.create(app);
       const body = { max: 1, leaseSeconds: 60, waitSeconds: 30 };
-      const waiting = [0, 1, 2].map(() => set.send('queue/lease', body));
-      await leasesWaiting(app, 3);
+      const waiting = await inTurn(3, () => set.send('queue/lease', body));
       expect(await call(app, 'DELETE', set.path)).toMatchObject({ status: 204 });
       for (const answer of await Promise.all(waiting))
         expect(answer).toMatchObject({ status: 404, body: { code: 'VISITED_SET_NOT_FOUND' } });

@@ -146,6 +146,7 @@ export class Judge implements Observer, Listener {
     const wrong = listing.contradicting(entries);
     if (wrong !== undefined) throw new Violation(`entries ${number} lists ${wrong}`);
     if (entries.length > 0) this.notes.tally('entries listed');
+    if (listing.isAfterSetBack) this.notes.tally('entries listed after the clock was set back');
   }
 
   failed(attempt: Attempt, error: unknown): void {

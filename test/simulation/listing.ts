@@ -7,6 +7,8 @@ export class Listing {
   /** The entries that have stayed in their places so far, by place. */
   private stayed: ReadonlyMap<string, string> | undefined;
   private hasMoved = false;
+  /** Whether the clock was set back so far that a lease or a delay counts as ended. */
+  isAfterSetBack = false;
   private readonly seen = new Set<string>();
   /** The places in which an entry was seen, by its item, birth and state. */
   private readonly places = new Map<string, Set<string>>();
@@ -22,6 +24,7 @@ export class Listing {
       const { item, attempt, discoveredAt, place } = entry;
       const text = [item, state, attempt, discoveredAt, dueAt, reason, host].join(' ');
       now.set(JSON.stringify([item, place]), text);
+      this.isAfterSetBack ||= queue.isTooFarAhead(entry);
       const name = nameOf(item, entry.birth, state);
       this.places.set(name, (this.places.get(name) ?? new Set()).add(placeKey(entry)));
     }

@@ -1,5 +1,6 @@
 import {
   ENTRY_STATES,
+  MAX_LEASE_MS,
   PRIORITIES,
   type EntryState,
   type FilterSpec,
@@ -68,6 +69,7 @@ const SHORT_TIMES = [1, 499, 1_000, 5_000, 10_001, 10_001, 31_000];
 const TIMES = [1, 499, 1_000, 5_000, 10_001, 31_000, 61_000, 140_000, 3_600_000];
 const HOSTS_SEED = 1_000_000;
 const ORDER_SEED = 2_000_000;
+const BACK_SEED = 3_000_000;
 const SCHEDULES_MS = [1, 500, 5_000, 30_000, 150_000];
 /** Longer than a history, because the model doesn't know which entries come due while a sync opens. */
 export const LONGEST_MS = 10 * 86_400_000;
@@ -118,11 +120,33 @@ export function planOf(seed: number): Plan {
   const weights = [...verbsOf(features), ...(hasHosts ? OF_HOSTS : []), ...(drops ? DROPS : [])];
   const items = 3 + random.below(MOST_ITEMS - 3);
   const length = 40 + random.below(60);
-  const steps: Step[] = [];
-  while (steps.length < length) steps.push(stepOf(random, features, weights, sets.length, items));
+  const drawn: Step[] = [];
+  while (drawn.length < length) drawn.push(stepOf(random, features, weights, sets.length, items));
+  const steps =
+    features.has('clock set back') && features.has('queue')
+      ? aroundSetBacks(new Random(BACK_SEED + seed), sets.length, drawn)
+      : drawn;
   const order = new Random(ORDER_SEED + seed);
   if (order.below(3) === 0) return { seed, limits, sets, steps };
   return { seed, limits, sets, steps: steps.map((step) => inOrder(order, features, step)) };
+}
+
+/**
+ * Before the clock is set back, starts a lease or a delay that takes the longest time, so that its end is then too far
+ * ahead. Lists the entries afterwards.
+ */
+function aroundSetBacks(random: Random, sets: number, steps: readonly Step[]): Step[] {
+  return steps.flatMap((step): Step[] => {
+    if (step.do !== 'time' || step.ms >= 0) return [step];
+    const set = random.below(sets);
+    const call = (verb: Verb): Step => ({
+      ...{ do: 'call', verb, set, items: [random.below(MOST_ITEMS)], number: random.below(2 ** 16) },
+      ...{ ms: MAX_LEASE_MS, flag: random.below(2) === 0, caller: false },
+    });
+    const begins: Verb[] = ['discover', 'lease', ...random.pick<Verb[]>([[], ['extend'], ['release']])];
+    const settle = { do: 'settle' } as const;
+    return [...begins.flatMap((verb) => [call(verb), settle]), step, call('entries')];
+  });
 }
 
 /** Gives new entries a priority, schedules some of them, and chooses hosts and their limits. */

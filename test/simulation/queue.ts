@@ -1,5 +1,6 @@
 import { positionsOf } from '#bloom';
 import {
+  MAX_LEASE_MS,
   PRIORITIES,
   type EntryState,
   type Filter,
@@ -291,9 +292,19 @@ export class QueueModel {
     const { place } = entry;
     if (place.in === 'dead') return { state: 'dead', reason: place.reason };
     if (!('until' in place)) return { state: 'waiting' };
-    if (place.until > this.now) return { state: stateOf(entry), dueAt: place.until };
+    if (!this.isDue(entry)) return { state: stateOf(entry), dueAt: place.until };
     const dies = place.in === 'lease' && this.isExhausted(entry);
     return dies ? { state: 'dead', reason: LEASE_ENDED } : { state: 'waiting' };
+  }
+
+  private isDue(entry: Entry): boolean {
+    const { place } = entry;
+    return 'until' in place && (place.until <= this.now || this.isTooFarAhead(entry));
+  }
+
+  /** Whether an entry's lease or delay ends so late that the clock must have been set back since it began. */
+  isTooFarAhead({ place }: Entry): boolean {
+    return 'until' in place && place.in !== 'schedule' && place.until > this.now + MAX_LEASE_MS;
   }
 
   /** Waiting entries in the order in which they are leased, apart from the turns of hosts. */
@@ -308,7 +319,7 @@ export class QueueModel {
     for (const entry of this.entries) {
       const { place } = entry;
       if (place.in === 'dead') found.push({ entry, surely: true, reason: place.reason });
-      else if (place.in === 'lease' && place.until <= this.now && this.isExhausted(entry))
+      else if (place.in === 'lease' && this.isDue(entry) && this.isExhausted(entry))
         found.push({ entry, surely: false, reason: LEASE_ENDED });
     }
     return found;
@@ -361,7 +372,7 @@ export class QueueModel {
    * it moves the first ones.
    */
   moveDue(): void {
-    const due = this.entries.filter(({ place }) => 'until' in place && place.until <= this.now);
+    const due = this.entries.filter((entry) => this.isDue(entry));
     due.sort((a, b) => compare(dueKey(a), dueKey(b)));
     let moved = 0;
     let row = '';
@@ -372,7 +383,7 @@ export class QueueModel {
       moved++;
       const { place } = entry;
       if (place.in === 'schedule') this.cameDue.add(entry);
-      if (place.in === 'lease') this.free(entry, place.until);
+      if (place.in === 'lease') this.free(entry, Math.min(place.until, this.now));
       if (place.in === 'lease' && this.isExhausted(entry)) this.die(entry, LEASE_ENDED);
       else this.toLine(entry);
     }

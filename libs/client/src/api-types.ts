@@ -1135,7 +1135,7 @@ export type QueuedUrl = {
    */
   payload?: string;
   /**
-   * `waiting`: can be leased, or waits for its host's turn. `leased`: hidden by a lease. `delayed`: released with a delay. `scheduled`: comes back at a set time. `dead`: a dead letter, or soon becomes one
+   * `waiting`: can be leased, or waits for its host's turn. `leased`: hidden by a lease. `delayed`: released with a delay. `scheduled`: comes back at a set time. `dead`: a dead letter, or a URL without attempts left whose lease has ended
    */
   state: 'waiting' | 'leased' | 'delayed' | 'scheduled' | 'dead';
   /**

@@ -33,10 +33,17 @@ it('a page reads a limited number of leased entries to find those whose leases h
 });
 
 /** Moves all entries. */
-type Move = (store: EmbeddedStore, filter: Filter) => Promise<unknown>;
+type Move = (store: EmbeddedStore, filter: Filter, clock: MovedClock) => Promise<unknown>;
 const MOVES: readonly (readonly [state: string, move: Move])[] = [
   ['waiting', async () => undefined],
   ['leased', take],
+  [
+    'leased for a time that has ended',
+    async (store, filter, clock) => {
+      await store.queue.lease(filter, 100, 1_000, operation());
+      clock.advance(1_000);
+    },
+  ],
   [
     'delayed',
     async (store, filter) => {
@@ -53,7 +60,7 @@ it.each(MOVES)(
     const store = await bench.open({ clock });
     const filter = await createFilter(store, { kind: 'visited-set' });
     await store.counters.add(filter, positions(filter, keys(20)), operation(), { payloads: keys(20) });
-    await move(store, filter);
+    await move(store, filter, clock);
     const found: string[] = [];
     let after: string | undefined;
     do {

@@ -85,7 +85,7 @@ const ENDED = 0;
  * none of the others. If both `last` and an entry after it are gone, entries may be listed twice.
  */
 interface Place {
-  /** Its index. */
+  /** The row's section, as an index in SECTIONS. */
   readonly section: number;
   /** When the walk began, in ms since the epoch. Decides in which section an entry is listed. */
   readonly began: number;
@@ -177,13 +177,13 @@ export class EntryPages {
   }
 
   /** The state that the next lease would find the entry in. Undefined if it would remove the entry. */
-  private stateOf(counts: EntryState, { entry, until, scheduledAt }: Item): EntryState | undefined {
+  private stateOf(counted: EntryState, { entry, until, scheduledAt }: Item): EntryState | undefined {
     if (scheduledAt !== undefined) {
-      if (scheduledAt > this.now) return counts;
+      if (scheduledAt > this.now) return counted;
       return isUnkept(this.session, this.state, entry) ? undefined : 'waiting';
     }
-    if (until === undefined || !isOver(until, this.now)) return counts;
-    return counts === 'leased' && isExhausted(entry, this.state.filter) ? 'dead' : 'waiting';
+    if (until === undefined || !isOver(until, this.now)) return counted;
+    return counted === 'leased' && isExhausted(entry, this.state.filter) ? 'dead' : 'waiting';
   }
 
   private laneOf(host: string): HostLane {
