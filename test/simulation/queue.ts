@@ -254,12 +254,16 @@ export class QueueModel {
     this.lanes.set(this.lanes.of(host), settings);
   }
 
-  /** A host as the store shows it, without the number of its URLs, which is `found`. */
+  /**
+   * A host as the store shows it: due entries count as waiting, even without more attempts. `found` is the number of
+   * its URLs.
+   */
   view(host: string, found: number): HostView | undefined {
-    const { own, blockedUntil, turnAt } = this.lanes.of(host);
+    const moved = this.moved({ ...this.spec, maxAttempts: Infinity });
+    const { own, blockedUntil, turnAt } = moved.lanes.of(host);
     const isBlocked = blockedUntil > this.now;
     const hasOwn = Object.keys(own).length > 0;
-    const counts = this.countsOf(host);
+    const counts = moved.countsOf(host);
     const held = Object.values(counts).some((count) => count > 0);
     if (!held && found === 0 && !hasOwn && !isBlocked) return undefined;
     return {
@@ -327,13 +331,19 @@ export class QueueModel {
 
   /** Whether a lease may find nothing now. */
   get isEmpty(): boolean {
-    const moved = new QueueModel(this.spec, this.clock, { ...this.sizes, movesPerChange: Infinity });
-    moved.take(this);
-    moved.moveDue();
+    const moved = this.moved(this.spec);
     return moved.lanes.all.every((lane) => {
       const { waiting, leased } = moved.countsOf(lane.host);
       return waiting === 0 || moved.lanes.room(lane, leased, 1) === 0 || moved.lanes.isUnsure(lane);
     });
+  }
+
+  /** A copy in which all due entries have moved. */
+  private moved(spec: Pick<FilterSpec, 'maxAttempts' | 'perHost'>): QueueModel {
+    const moved = new QueueModel(spec, this.clock, { ...this.sizes, movesPerChange: Infinity });
+    moved.take(this);
+    moved.moveDue();
+    return moved;
   }
 
   private take({ entries, lanes }: QueueModel): void {

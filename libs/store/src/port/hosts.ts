@@ -21,8 +21,9 @@ export interface HostSettings {
 export interface HostView extends HostSettings {
   readonly name: string;
   /**
-   * Entries by state. As in QueueStats, forgotten entries count until the queue reaches them. Unlike in QueueStats,
-   * entries whose lease or delay has ended may still count as leased or delayed.
+   * Entries by state. As in QueueStats, forgotten entries count until the queue reaches them, and entries whose lease,
+   * delay or schedule has ended count as waiting. If very many entries have come due since the last lease, some still
+   * count in their former states.
    */
   readonly waiting: number;
   readonly leased: number;

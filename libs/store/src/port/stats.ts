@@ -43,7 +43,11 @@ export interface AgeStats {
 
 export type LayerStats = Pick<FilterStats, 'items' | 'nonZeroCells' | 'saturatedCells'>;
 
-/** Queue entries by state. Forgotten entries count until the queue reaches or sweeps them. */
+/**
+ * Queue entries by state. Forgotten entries count until the queue reaches or sweeps them. Entries whose lease, delay or
+ * schedule has ended count as waiting. If very many have come due since the last lease, some count in their former
+ * states.
+ */
 export interface QueueStats {
   /** Number of entries that can be leased now. */
   readonly waiting: number;

@@ -16,6 +16,7 @@ import type { Session } from '../engine/session.js';
 import { DROP_HOST, SET_HOST } from '../operations/verbs.js';
 import { HostLanes, knowsHosts, type HostState } from '../queue/host-lanes.js';
 import type { HostLane } from '../queue/host-lane.js';
+import { countDue } from '../queue/overdue.js';
 import { isCopying } from '../syncs/keep.js';
 import type { QueueCopies } from '../syncs/queue-copies.js';
 import type { Watches } from './watches.js';
@@ -39,6 +40,7 @@ export class EmbeddedHosts implements Hosts {
       const id = CURSOR.test(after) ? Buffer.from(`${after}00`, 'hex') : Buffer.alloc(0);
       const looked = lanes.page(Buffer.concat([state.key, id]), most + 1);
       const page = looked.slice(0, most);
+      countDue(session, state, lanes, session.now);
       const last = page.at(-1);
       const hosts = page.flatMap((lane) => lanes.view(lane) ?? []);
       if (looked.length <= most || !last) return { hosts };
@@ -49,7 +51,8 @@ export class EmbeddedHosts implements Hosts {
   async get(filter: Filter, host: string): Promise<HostView | undefined> {
     assertKnowsHosts(filter);
     return this.engine.mutate((session) => {
-      const { lanes, lane } = laneOf(session, filter, host);
+      const { lanes, lane, state } = laneOf(session, filter, host);
+      countDue(session, state, lanes, session.now);
       return lane.stored ? lanes.view(lane) : undefined;
     });
   }
@@ -66,6 +69,7 @@ export class EmbeddedHosts implements Hosts {
           lane.name ||= host;
           lanes.settle(lane, settings);
           lanes.flush();
+          countDue(session, state, lanes, session.now);
           return { answer: lanes.view(lane) ?? emptyHost(filter, host) };
         });
       },

@@ -68,6 +68,11 @@ export class QueueState {
     return this.waiting + this.leased + this.delayed + this.scheduled + this.dead;
   }
 
+  /** False if no lease, delay or schedule has ended without its entries having moved. */
+  mayBeDue(now: number): boolean {
+    return Math.min(this.earliestDue, this.earliestScheduled) <= now;
+  }
+
   /** True if forgotten or dropped entries may still be stored. */
   get isUnswept(): boolean {
     return this.marks.size + this.unsweptDrops > 0;

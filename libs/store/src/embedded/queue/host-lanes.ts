@@ -159,13 +159,29 @@ export class HostLanes {
    * if the entry was dropped, so the queue no longer counts it as leased.
    */
   freed(entry: Entry, until: number): boolean {
-    const lane = this.use(this.ofEntry(entry));
+    return this.free(this.use(this.ofEntry(entry)), entry, until);
+  }
+
+  private free(lane: HostLane, entry: Entry, until: number): boolean {
     const { delayMs = 0, maxLeased } = lane.limits(this.perHost);
     const isDropped = this.isDropped(entry);
     lane[isDropped ? 'droppedLeased' : 'leased']--;
     const ago = Math.max(0, this.clock - until);
     if (maxLeased === 1) this.wait(lane, this.time - ago + delayMs);
     return !isDropped;
+  }
+
+  /**
+   * If the entry's lane has been read, counts the entry as waiting, because it is due since `until`. Don't flush after
+   * this, because the entry hasn't moved.
+   */
+  countDue(entry: Entry, state: Exclude<HeldState, 'dead'>, until: number): void {
+    const lane = this.records.known(entry.word(0), entry.hostWord);
+    if (!lane) return;
+    const counts = state === 'leased' ? this.free(lane, entry, until) : !this.isDropped(entry);
+    if (counts && state !== 'leased') lane[state]--;
+    if (counts) lane.logs[0].waiting++;
+    lane.dueAt = this.turnAt(lane);
   }
 
   /** Delays the entry's host by `ms`: until then, its entries can't be leased. */
@@ -298,8 +314,8 @@ export class HostLanes {
     return Math.max(readyAt, blockedUntil + this.time - this.clock);
   }
 
-  /** Decides when the lane has its turn. */
-  private place(lane: HostLane): void {
+  /** When the lane has its turn, or 0. */
+  private turnAt(lane: HostLane): number {
     const { maxLeased = Infinity } = lane.limits(this.perHost);
     const { waiting, known, served } = lane;
     const { time } = this;
@@ -309,6 +325,13 @@ export class HostLanes {
     else if (waiting === 0) at = Math.max(readyAt > time ? readyAt : 0, this.endOfPeriod(lane));
     else if (served || known === 0 || at < readyAt) at = Math.max(readyAt, time);
     else if (at === 0) at = time;
+    return at;
+  }
+
+  /** Gives the lane its turn. */
+  private place(lane: HostLane): void {
+    const at = this.turnAt(lane);
+    const { waiting, served } = lane;
     lane.served = false;
     if (at === lane.dueAt && !served) return;
     this.setTurn(lane, at);

@@ -34,17 +34,20 @@ export class LaneRecords {
   /** The lane with this id. */
   of(first: number, second: number): HostLane {
     if (this.last?.first === first && this.last.second === second) return this.last.lane;
-    // As a signed number, which V8 stores without an object.
-    const alike = this.lanes.get(second | 0) ?? [];
-    let lane = alike.find((each) => each.isOf(first, second));
+    let lane = this.known(first, second);
     if (!lane) {
       this.read++;
       const key = laneKey(this.state.key, first, second);
-      lane = new HostLane(key, this.store.database.lanes.get(key));
-      this.lanes.set(second | 0, [...alike, lane]);
+      lane = this.add(new HostLane(key, this.store.database.lanes.get(key)));
     }
     this.last = { first, second, lane };
     return lane;
+  }
+
+  /** The lane with this id, if it has been read. */
+  known(first: number, second: number): HostLane | undefined {
+    // As a signed number, which V8 stores without an object.
+    return this.lanes.get(second | 0)?.find((each) => each.isOf(first, second));
   }
 
   /** The lane whose turn it is. */
@@ -58,9 +61,8 @@ export class LaneRecords {
   page(start: Buffer, limit: number): HostLane[] {
     const { end } = prefixRange(this.state.key);
     const range = { start, ...(end && { end }), limit };
-    return Array.from(
-      this.store.database.lanes.getRange(range),
-      ({ key, value }) => new HostLane(key, value),
+    return Array.from(this.store.database.lanes.getRange(range), ({ key, value }) =>
+      this.add(new HostLane(key, value)),
     );
   }
 
@@ -104,6 +106,12 @@ export class LaneRecords {
 
   logsOf(lane: HostLane): LaneLogs {
     return new LaneLogs(this.store.database, lane, this.store.memory.headRows);
+  }
+
+  private add(lane: HostLane): HostLane {
+    const second = lane.key.readInt32BE(GENERATION_BYTES + 4);
+    this.lanes.set(second, [...(this.lanes.get(second) ?? []), lane]);
+    return lane;
   }
 
   private withKey(key: Buffer): HostLane {

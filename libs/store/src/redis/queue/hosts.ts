@@ -11,6 +11,7 @@ import {
 } from '../../port/index.js';
 import { assertHostSettings, assertKnowsHosts, called, noMoreHosts } from '../../refusals.js';
 import { RedisFilter } from '../layout/filter.js';
+import { hostLimits } from '../scripts/host-lanes.js';
 import { CHUNKS_DROPPED, dropChunksScript, dropHostScript, setHostScript } from '../scripts/hosts.js';
 import { packSettings } from '../scripts/lane-records.js';
 import type { Script } from '../scripts/script.js';
@@ -101,7 +102,8 @@ export class RedisHosts implements Hosts {
   }
 
   private lanesOf(filter: RedisFilter, segment: number): LanesReader {
-    return new LanesReader(this.parts.pagesOf(filter, segment));
+    const { pagesOf, maxHosts } = this.parts;
+    return new LanesReader(pagesOf(filter, segment), hostLimits(filter, maxHosts));
   }
 }
 

@@ -1,9 +1,9 @@
 import type { Filter } from '../../port/index.js';
 import type { QueuePage } from '../../transfer/export-parts.js';
 import { LANES_PER_SCRIPT } from '../scripts/host-lanes.js';
-import { exportLanesScript, exportWaitingScript } from '../scripts/transfer-hosts.js';
+import { exportLanesScript, exportWaitingScript, listLanesScript } from '../scripts/transfer-hosts.js';
 import { type Lane, type Lanes, queuedHostOf, readLanes } from './lane-pages.js';
-import { KINDS, QueueReader, readEntries } from './queue-reader.js';
+import { KINDS, QueueReader, readEntries, type ReadPage } from './queue-reader.js';
 
 /** Approximate number of entries and of lanes that one script reads. */
 const PAGE_ENTRIES = 250;
@@ -30,6 +30,14 @@ const START: Place = [0, 0, 0];
 export class LanesReader extends QueueReader {
   /** By log name. */
   private readonly places = new Map<string, Place>();
+
+  /** With `limits` (hostLimits), lanes have due entries counted as the next lease will. */
+  constructor(
+    read: ReadPage,
+    private readonly limits: readonly string[] = [],
+  ) {
+    super(read);
+  }
 
   protected override startOver(): void {
     super.startOver();
@@ -121,7 +129,9 @@ export class LanesReader extends QueueReader {
     cursor: string | Buffer,
     count = PAGE_LANES,
   ): Promise<LanePage> {
-    const { next, run, removals, bytes } = await this.read(exportLanesScript, [kind, cursor, count]);
+    const { limits } = this;
+    const script = limits.length > 0 ? listLanesScript : exportLanesScript;
+    const { next, run, removals, bytes } = await this.read(script, [kind, cursor, count, ...limits]);
     return { ...readLanes(bytes), next, removals, another: this.isAnotherRun(run) };
   }
 

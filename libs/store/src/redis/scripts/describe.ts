@@ -1,8 +1,9 @@
 import { CYCLE } from '../../age.js';
+import { dueEntries } from './due.js';
 import { LANE_RECORDS } from './lane-records.js';
 import { OLDEST } from './lanes.js';
 import { hasVoid, leases } from './queue-moves.js';
-import { checkQueue, idBytes, LEASED, queueReadKeys, SCHEDULED } from './queue-state.js';
+import { checkQueue, queueReadKeys, SCHEDULED } from './queue-state.js';
 import { CHECK_SEGMENT, NOW, type Script } from './script.js';
 import { IS_LATE } from './unclaimed.js';
 
@@ -49,9 +50,6 @@ export const AGE_COLUMNS = ['epoch', 'hidden'] as const;
  */
 export const LAYER_COLUMNS = ['items', 'nonZero', 'saturated'] as const;
 
-/** A description counts the entries of at most this many ended leases as waiting, because counting takes time. */
-const DUE_LEASES_COUNTED = 50;
-
 /** How many lanes to search for a waiting entry. */
 const TURNS_LOOKED_AT = 16;
 
@@ -72,18 +70,7 @@ for n = 1, #ids do
   if not oldest and lanes[ids[n]].waiting > 0 then oldest = queue.oldest(lanes[ids[n]]) end
 end`;
 
-/** Collects an entry whose lease has ended. */
-const ENDED = `
-      local start = lease.starts[index]
-      ended[#ended + 1] = sub(lease.entries, start, start + ${idBytes(true) - 1})`;
-
-/** Maximum number of due entries, delayed and scheduled, to search for dropped ones. */
-const DUE_ENTRIES_READ = 250;
-
-/**
- * Dropped entries don't count, but some of them may be due. If very many entries are due, all beyond these numbers
- * count as waiting.
- */
+/** Leaves out dropped entries, some of which may be due. If very many entries are due, it leaves out only the first. */
 const DROPPED = `
 local function droppedIn(heads)
   local ids, count = {}, 0
@@ -94,36 +81,22 @@ local function droppedIn(heads)
   end
   return count
 end
-local function droppedFrom(from, to)
-  local due = call('ZRANGEBYSCORE', queue.delayed, from, to, 'LIMIT', 0, ${DUE_ENTRIES_READ})
-  for n = 1, #due do due[n] = sub(due[n], 7) end
-  return droppedIn(due)
-end
 if queue.dropped > queue.sweptDrop then
-  delayed, leased = delayed - droppedFrom(1, now), leased + droppedIn(ended)
-  if onTime > 0 then onTime = onTime - droppedFrom('${SCHEDULED}', string.format('%.0f', ${SCHEDULED} + now)) end
+  delayed, leased = delayed - droppedIn(dueDelayed()), leased + droppedIn(ended)
+  if onTime > 0 then onTime = onTime - droppedIn(dueScheduled()) end
 end
 later, scheduled = later - queue.delayedVoid, scheduled - queue.scheduledVoid
 letters, leased = letters - queue.deadVoid, math.max(leased, 0)
 delayed, onTime = math.min(delayed, later), math.min(onTime, scheduled)
 `;
 
-const queueCounts = (hosts: boolean): string => `
-local keys, delayed, onTime = {}, call('ZCOUNT', queue.delayed, 0, now), 0
+const queueCounts = (hosts: boolean): string => `${dueEntries(hosts)}
+local delayed, onTime = call('ZCOUNT', queue.delayed, 0, now), 0
 if queue.scheduled > 0 then
   onTime = call('ZCOUNT', queue.delayed, '${SCHEDULED}', string.format('%.0f', ${SCHEDULED} + now))
 end
-local ends = call('ZRANGEBYSCORE', queue.ends, 0, now, 'LIMIT', 0, ${DUE_LEASES_COUNTED})
-for n = 1, #ends do keys[n] = sub(ends[n], 1, 6) end
-local opened, leased, ended = queue.open(keys), queue.leased, {}
-for n = 1, #ends do
-  local lease, own = opened[keys[n]], #ends[n] > 6 and unpacked('>I2', ends[n], 7) + 1
-  for index = own or 1, lease and (own or #lease.states) or 0 do
-    if own or lease.states[index] == ${LEASED} then
-      leased = leased - 1${hosts ? ENDED : ''}
-    end
-  end
-end
+local ended = endedEntries()
+local leased = queue.leased - #ended
 ${hosts ? OLDEST_OF_LANES : 'local oldest = queue.oldest(queue)'}
 local age = oldest and math.max(0, math.floor(now / 1000) - oldest) or -1
 local later, scheduled, letters = queue.later - queue.scheduled, queue.scheduled, queue.letterCount

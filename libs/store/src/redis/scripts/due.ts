@@ -1,5 +1,5 @@
 import { LEASE_ENDED, MAX_LEASE_MS } from '../../port/index.js';
-import { EXTENDED, LEASED, OVER, SCHEDULED } from './queue-state.js';
+import { EXTENDED, idBytes, LEASED, OVER, SCHEDULED } from './queue-state.js';
 
 /* Lua for an open queue's entries that come back at a set time. */
 
@@ -101,5 +101,81 @@ end
 export const IS_DUE = `
 local function isDue(at)
   return not at or tonumber(at) <= now or tonumber(at) > now + ${MAX_LEASE_MS}
+end
+`;
+
+/**
+ * From how many ended leases, and how many due entries of each other kind, a script reads the entries that have not
+ * moved yet. Without limits, reading them could block Redis for long.
+ */
+const LEASES_READ = 50;
+const DELAYED_READ = 250;
+
+/**
+ * The first bytes (idBytes) of entries whose leases have ended, and the times when they ended; and the entries that
+ * were delayed or scheduled and are due. Needs leases.
+ */
+export const dueEntries = (hosts: boolean): string => `
+local function endedEntries()
+  local ends = call('ZRANGEBYSCORE', queue.ends, 0, now, 'WITHSCORES', 'LIMIT', 0, ${LEASES_READ})
+  local keys, ended, times = {}, {}, {}
+  for n = 1, #ends, 2 do keys[#keys + 1] = sub(ends[n], 1, 6) end
+  local opened = queue.open(keys)
+  for n = 1, #ends, 2 do
+    local lease, own = opened[sub(ends[n], 1, 6)], #ends[n] > 6 and unpacked('>I2', ends[n], 7) + 1
+    for index = own or 1, lease and (own or #lease.states) or 0 do
+      if own or lease.states[index] == ${LEASED} then
+        local start = lease.starts[index]
+        ended[#ended + 1] = sub(lease.entries, start, start + ${idBytes(hosts) - 1})
+        times[#ended] = tonumber(ends[n + 1])
+      end
+    end
+  end
+  return ended, times
+end
+local function dueFrom(from, to)
+  local due = call('ZRANGEBYSCORE', queue.delayed, from, to, 'LIMIT', 0, ${DELAYED_READ})
+  for n = 1, #due do due[n] = sub(due[n], 7) end
+  return due
+end
+local function dueDelayed() return dueFrom(0, now) end
+local function dueScheduled() return dueFrom('${SCHEDULED}', string.format('%.0f', ${SCHEDULED} + now)) end
+`;
+
+/**
+ * `queue.countDue` counts the due entries of these lanes as the next lease will, but moves none. Returns the lanes that
+ * it changes, by their ids. Don't flush or write them after this. Needs leases and HOST_LANES.
+ */
+export const COUNT_DUE = `${dueEntries(true)}
+function queue.countDue(ids)
+  local isWanted, changed = {}, {}
+  for n = 1, #ids do isWanted[ids[n]] = true end
+  local function count(entries, state, ends)
+    local found, places = {}, {}
+    for n = 1, #entries do
+      local id = laneOf(entries[n])
+      if isWanted[id] then
+        found[#found + 1] = id
+        places[#found] = n
+      end
+    end
+    queue.lanesOf(found)
+    for i = 1, #found do
+      local lane, entry, counts = lanes[found[i]], entries[places[i]]
+      if ends then counts = free(lane, entry, ends[places[i]])
+      else
+        counts = not isDropped(lane, entry)
+        if counts then setInGroup(lane, state, lane[state] - 1) end
+      end
+      if counts then lane.waiting = lane.waiting + 1 end
+      changed[lane.id] = lane
+    end
+  end
+  local ended, ends = endedEntries()
+  count(ended, 'leased', ends)
+  count(dueDelayed(), 'delayed')
+  if queue.scheduled > 0 then count(dueScheduled(), 'scheduled') end
+  for _, lane in pairs(changed) do lane.dueAt = turnOf(lane) end
+  return changed
 end
 `;

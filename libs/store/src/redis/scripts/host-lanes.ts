@@ -119,14 +119,19 @@ function queue.count(entries, state, by)
     else setInGroup(lane, state, lane[state] + by) end
   end)
 end
+-- Counts that an entry has left its lease. Returns false if it was dropped.
+local function free(lane, entry, at)
+  local gone = isDropped(lane, entry)
+  if gone then setInGroup(lane, 'droppedLeased', lane.droppedLeased - 1) else lane.leased = lane.leased - 1 end
+  if limitOf(lane.ownMaxLeased, maxLeased) == 1 then
+    wait(lane, queueTime - max(0, now - at) + limitOf(lane.ownDelayMs, delayMs))
+  end
+  return not gone
+end
 function queue.freed(entries, times)
   local count = 0
   useEach(entries, function(lane, entry, n)
-    if isDropped(lane, entry) then setInGroup(lane, 'droppedLeased', lane.droppedLeased - 1)
-    else lane.leased, count = lane.leased - 1, count + 1 end
-    if limitOf(lane.ownMaxLeased, maxLeased) == 1 then
-      wait(lane, queueTime - max(0, now - times[n]) + limitOf(lane.ownDelayMs, delayMs))
-    end
+    if free(lane, entry, times[n]) then count = count + 1 end
   end)
   if count > 0 then queue.set('leased', queue.leased - count) end
 end

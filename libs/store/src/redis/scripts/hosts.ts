@@ -1,7 +1,8 @@
+import { COUNT_DUE } from './due.js';
 import { HOST_LANES } from './host-lanes.js';
 import { LANE_RECORDS, setSettings } from './lane-records.js';
 import { chunkOf } from './lanes.js';
-import { TIDY } from './queue-moves.js';
+import { leases, TIDY } from './queue-moves.js';
 import {
   CHECK_QUEUE_CHANGE,
   checkQueue,
@@ -16,13 +17,13 @@ import { ALLOW_OOM, NOW, RECALL, type Script } from './script.js';
 
 /**
  * Replaces a host's settings. ARGV: 9 lane id, 10 host name, 11 settings (6 bytes each), 12 the set's limits. Returns
- * the lane as exportLanesScript does, or '' if the queue has the maximum number of hosts.
+ * the lane as listLanesScript does, or '' if the queue has the maximum number of hosts.
  */
 export const setHostScript: Script = {
   name: 'unseenSetHost',
   numberOfKeys: queueChangeKeys(true),
   moreKeys: true,
-  lua: `${CHECK_QUEUE_CHANGE}${RECALL}${openChanged(true)}${HOST_LANES}
+  lua: `${CHECK_QUEUE_CHANGE}${RECALL}${openChanged(true)}${HOST_LANES}${leases(false)}${COUNT_DUE}
 queue.lanesOf({ARGV[9]})
 local lane = lanes[ARGV[9]]
 if not lane.stored and queue.hosts >= maxHosts then return {'', tonumber(kept[2])} end
@@ -34,6 +35,7 @@ lane.readyAt = math.min(lane.readyAt, queueTime + limitOf(lane.ownDelayMs, delay
 lane.served = lane.waiting > 0 and lane.dueAt > queueTime
 queue.flush()
 if lane.waiting > 0 then queue.wake() end
+queue.countDue({lane.id})
 local packed = recordOf(lane)
 local answers = pack('>I6I6I6', now, queue.aheadMs, queue.turn) .. lane.id .. pack('>I2', #packed) .. packed
 ${recordQueue(true)}

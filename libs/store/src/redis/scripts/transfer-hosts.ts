@@ -1,7 +1,8 @@
 import { MAX_LEASE_MS } from '../../port/index.js';
+import { COUNT_DUE } from './due.js';
 import { HOST_LANES } from './host-lanes.js';
 import { LANE_RECORDS, setSettings, SETTINGS_BYTES } from './lane-records.js';
-import { marks } from './queue-moves.js';
+import { leases, marks } from './queue-moves.js';
 import { checkQueue, queueReadKeys } from './queue-state.js';
 import { type Script, NOW } from './script.js';
 import { ANSWER_PAGE, READ_LOG, UNFILLED } from './transfer.js';
@@ -15,10 +16,27 @@ import { ANSWER_PAGE, READ_LOG, UNFILLED } from './transfer.js';
  * far the queue's time is ahead of it, and the last turn (6 bytes each). Each lane has its id (8), the length of its
  * record (2), and the record. The cursor for turns is the last time and turn, so it is valid in every run.
  */
-export const exportLanesScript: Script = {
-  name: 'unseenExportLanes',
-  numberOfKeys: queueReadKeys(true),
-  lua: `${checkQueue(true)}${NOW}
+export const exportLanesScript = lanesScript('unseenExportLanes');
+
+/** Like exportLanesScript, but counts due entries as the next lease will. ARGV: 6 the set's limits. */
+export const listLanesScript = lanesScript(
+  'unseenListLanes',
+  `${HOST_LANES}${leases(false)}${COUNT_DUE}`,
+  `
+local ids = {}
+for n = 1, #found, 2 do ids[#ids + 1] = found[n] end
+local changed = queue.countDue(ids)
+for n = 1, #found, 2 do
+  local lane = changed[found[n]]
+  if lane then found[n + 1] = recordOf(lane) end
+end`,
+);
+
+function lanesScript(name: string, functions = '', recount = ''): Script {
+  return {
+    name,
+    numberOfKeys: queueReadKeys(true),
+    lua: `${checkQueue(true)}${NOW}${functions}
 local aheadMs = queue.aheadMs + math.max(0, queue.seenAt - now)
 local next, count, found = '0', tonumber(ARGV[5]), {}
 local out = {pack('>I6I6I6', now, aheadMs, queue.turn)}
@@ -47,12 +65,13 @@ elseif ARGV[3] == 'lane' then
 else
   local scan = call('HSCAN', queue.laneKey, ARGV[4], 'COUNT', count)
   next, found = scan[1], scan[2]
-end
+end${recount}
 for n = 1, #found, 2 do
   if found[n] ~= '' then out[#out + 1] = found[n] .. pack('>I2', #found[n + 1]) .. found[n + 1] end
 end
 ${ANSWER_PAGE}`,
-};
+  };
+}
 
 /**
  * Waiting entries from the logs of lanes, in log order. KEYS: 3 and on, the queue's. ARGV: 3 for each log its lane's id

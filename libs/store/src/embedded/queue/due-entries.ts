@@ -1,0 +1,59 @@
+import type { Database } from '../database/database.js';
+import type { FilterState } from '../filters/filter-state.js';
+import { DueIndex, DueKind, stateOf, type DelayedState, type Due } from './due.js';
+import { entriesOf, type Entry } from './entry.js';
+import { Leases, type HeldEntry } from './leases.js';
+
+/** How many rows one count of due entries reads at most. */
+const ROWS_READ = 250;
+
+/** An entry that is due but hasn't moved yet. */
+export interface DueEntry {
+  readonly entry: Entry;
+  /** Its state until it moves. */
+  readonly state: 'leased' | DelayedState;
+  /** Leased: when its lease ended, in ms since the epoch. */
+  readonly until: number;
+}
+
+/** The due rows that a count reads, with those of scheduled entries last. */
+export function* dueRows(index: DueIndex, now: number): Generator<Due, void, undefined> {
+  let rows = 0;
+  for (const due of index.until(now)) {
+    if (++rows > ROWS_READ) return;
+    yield due;
+  }
+}
+
+/**
+ * The due entries in a limited number of rows. Rows of leases count towards the limit, as do those that the caller has
+ * read for the entries (`others`).
+ */
+export function* dueEntries(
+  database: Database,
+  state: FilterState,
+  now: number,
+  others: () => number = () => 0,
+): Generator<DueEntry, void, undefined> {
+  const index = new DueIndex(database, state);
+  const leases = new Leases(database, state, index, undefined);
+  const opened = new Map<number, readonly HeldEntry[]>();
+  let rows = 0;
+  const endsAt = ({ number, at }: Due): Entry[] => {
+    let held = opened.get(number);
+    if (!held) {
+      held = leases.of(number);
+      opened.set(number, held);
+      rows += Math.ceil(held.length / database.sizes.leasePortion);
+    }
+    return held.filter(({ until }) => until === at).map(({ entry }) => entry);
+  };
+  for (const due of dueRows(index, now)) {
+    rows++;
+    const isLease = due.kind === DueKind.LeaseEnd;
+    for (const entry of isLease ? endsAt(due) : entriesOf(due.value)) {
+      if (rows + others() > ROWS_READ) return;
+      yield { entry, state: isLease ? 'leased' : stateOf(due), until: due.at };
+    }
+  }
+}
