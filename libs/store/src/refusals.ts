@@ -211,7 +211,7 @@ export function assertHostSettings(
     );
 }
 
-/** For a set with `perHost`, throws TypeError unless each exported entry has its host. */
+/** Throws TypeError if an exported entry lacks its host in a set with `perHost`. */
 export function assertEntryHosts(
   { name, perHost }: Pick<Filter, 'name' | 'perHost'>,
   entries: readonly QueuedItem[],

@@ -50,8 +50,8 @@ export class CatalogueKeys {
 
   /**
    * Throws STORE_DATA_LOST if the descriptions are gone (for example, evicted) but another key of the catalogue exists.
-   * The descriptions are created first, so they must have existed. Without this check, every filter would look as if it
-   * had never existed, and could be re-created empty.
+   * The descriptions are created first, so they must have existed. Without this check, the store would report every
+   * filter as nonexistent, and callers could re-create it empty.
    */
   async assertWhole(deadline: number): Promise<void> {
     const { client } = this.connection;

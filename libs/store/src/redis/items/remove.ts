@@ -12,8 +12,8 @@ import { answered, claims, kindOf, visit } from './passes.js';
 const MOVED = String(Removed.Moved);
 
 /**
- * See Counters.remove. Removes from the filter's own and the sync's layers. If it would note too many removals, `full`
- * in meta ends the sync.
+ * See Counters.remove. Removes from the filter's own and the sync's layers. If that notes too many removals, it sets
+ * `full` in meta, which ends the sync.
  */
 export function remove(frame: Frame): string {
   const { ages, named = false, queued, hosts } = frame.task;

@@ -25,9 +25,9 @@ const LANE_COST = 2;
 const READS_PER_CHANGE = 2;
 
 /**
- * How many layers scripts are sized for, if the filter grows. If scripts were sized for six, they would be a quarter as
- * long, and each item would cost a third more while only one layer exists, as in most filters. With six layers, a
- * script takes twice its budget.
+ * How many layers to size scripts for, if the filter grows. Most filters have only one layer. Sized for six, their
+ * scripts would be a quarter as long, and each item would cost a third more. With six layers, a script takes twice its
+ * budget.
  */
 const LAYERS_COSTED = 2;
 
