@@ -90,7 +90,7 @@ function addToBoth(
   { grow = {}, onlyClaimed = false }: { readonly grow?: Growers; readonly onlyClaimed?: boolean },
 ): Outcome {
   if (positions.count === 0) return NOTHING;
-  // Read before the filter's own layers change.
+  // Must run before the filter's own layers change.
   const lastsThere = lastsBeside(stack, positions, lasts);
   const own = addTo(stack, positions, { lasts, onlyClaimed, grow: grow.own });
   const there = positionsOn(sync.stack, stack, positions);

@@ -22,7 +22,7 @@ export interface Cells {
 
 /** The value at which a counter is stuck. */
 export const SATURATED = 15;
-/** Result of `removeCounters` if some counter is zero. Nothing has changed. */
+/** Returned by `removeCounters` if some counter is zero. It then changes nothing. */
 export const ABSENT = -1;
 
 /** The lowest field: cells that became non-zero (add) or zero (remove). */

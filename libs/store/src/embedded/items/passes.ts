@@ -28,7 +28,7 @@ function pass(
   left = 0,
 ): Uint8Array {
   let answers: Uint8Array | undefined;
-  // Iterates by index, because an iterator in this loop makes a batch in a grown filter up to a tenth slower.
+  // Iterates by index: in a grown filter, an iterator makes a batch up to a tenth slower.
   for (let n = 0; n < layers.length; n++) {
     const layer = layers[n] as LayerState;
     const some = answers && indexesOf(answers, left);
@@ -73,7 +73,7 @@ export function positionsOn(
 /** One answer per item: 1 if some layer claims it, else 0. */
 export function claims(stack: LayerStack, positions: Positions): Uint8Array {
   const kind = kindOf(stack);
-  // The newest layer is the largest, so most items are found in it.
+  // Newest first: it is the largest layer, so it has most of the items.
   return pass(stack, stack.layers.toReversed(), positions, (layer, here) => kind.claim(layer, here));
 }
 
@@ -106,7 +106,7 @@ export function removeFrom(stack: LayerStack, positions: Positions): Outcome {
 export interface Adding extends Pick<Raising, 'lasts'>, Partial<Pick<Raising, 'multiset'>> {
   /** Adds only items that some layer claims. The answers are then meaningless. */
   readonly onlyClaimed?: boolean;
-  /** Opens the next layer. Called at most as often as `layersNeeded` said. */
+  /** Opens the next layer. Called at most as often as `layersNeeded` has returned. */
   readonly grow?: (() => LayerState) | undefined;
 }
 

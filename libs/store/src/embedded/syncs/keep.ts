@@ -92,7 +92,7 @@ function hostsOf(entries: readonly TakenEntry[], hash: Uint32Array, seed: Uint8A
   return words;
 }
 
-/** Only the visited items, since some expire before their entries leave the queue. */
+/** Selects the visited items, since some may have expired while their entries were queued. */
 function visitedIn(stack: LayerStack, positions: Positions): Positions {
   return select(positions, indexesOf(claims(stack, positions), 1));
 }
