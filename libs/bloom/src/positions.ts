@@ -114,7 +114,7 @@ export function relocate(positions: Positions, geometry: Geometry, indexes?: Uin
   const { count, hash, segment, page } = relocated;
   const { segments, spread } = geometry;
   if (spread === undefined) {
-    // One loop for both kinds takes a third longer.
+    // Two loops: a single one for both cases takes a third longer.
     for (let i = 0; i < count; i++) {
       segment[i] = scale(hash[4 * i] as number, segments);
       page[i] = scale(hash[4 * i + 1] as number, pagesPerSegment);
