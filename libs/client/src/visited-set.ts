@@ -49,8 +49,8 @@ export interface DiscoverOptions extends VisitOptions {
 /** Options for `ack`. */
 export interface AckOptions extends ChangeOptions {
   /**
-   * The URLs come back to the queue after this time, as if they had never been leased: 1 to 315,360,000. Not for sets
-   * that age. Default: they leave the queue.
+   * The URLs come back to the queue after this many seconds, as if they had never been leased: 1 to 315,360,000. Not
+   * for sets that age. Default: they leave the queue.
    */
   readonly againAfterSeconds?: number;
 }

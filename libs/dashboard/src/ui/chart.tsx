@@ -82,7 +82,7 @@ function shown(value: number | null | undefined, format: (value: number) => stri
 
 function ChartTable({ title, across, lines, format }: ChartProps): preact.JSX.Element {
   return (
-    // The element scrolls, so the keyboard must be able to reach it.
+    // The element scrolls, so keyboard users must be able to focus it.
     <div class="scroll tall" tabIndex={0} role="region" aria-label={`${title}, as a table`}>
       <DataTable
         caption={title}
