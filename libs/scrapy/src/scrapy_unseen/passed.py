@@ -25,7 +25,7 @@ class Passed:
             return True
         if short not in self._older:
             return False
-        # A page that is found repeatedly stays in memory.
+        # Adds it to the newer set, so that a page that is found repeatedly stays in memory.
         self.add(fingerprint)
         return True
 

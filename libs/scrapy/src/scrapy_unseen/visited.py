@@ -17,9 +17,9 @@ logger = logging.getLogger(__name__)
 
 #: Number of entries per call.
 BATCH = 1_000
-#: The service refuses longer reasons.
+#: Maximum size of a reason. The service refuses longer ones.
 MOST_REASON_BYTES = 256
-#: The sign of Scrapy's priorities, highest first, with the queue's priority.
+#: For each sign of Scrapy's priorities, highest first: the queue's priority.
 PRIORITIES: Sequence[Tuple[int, Dict[str, str]]] = ((1, {"priority": "high"}), (0, {}), (-1, {"priority": "low"}))
 NONE = Again({}, [])
 #: Maximum number of URLs in one explain call.
@@ -141,9 +141,9 @@ class Visited:
         self._each("release", leases, delaySeconds=seconds, reason=reason)
 
     def put_off(self, leases: List[str], seconds: int, reason: str, keys: Sequence[Key] = ()) -> None:
-        """Releases leases that this crawl can't use. Forgets keys. The pages return after a delay."""
+        """Releases leases that this crawl can't use, and forgets keys. The pages return after a delay."""
         self.forget(keys)
-        # Spider names may be long.
+        # Spider names may be too long for a reason.
         short = reason.encode("utf-8", "replace")[:MOST_REASON_BYTES].decode("utf-8", "ignore")
         self._each("release", leases, delaySeconds=seconds, reason=short, countAttempt=False)
 
@@ -203,7 +203,8 @@ class Visited:
             words = self._post(f"{self._set}/urls/{of_urls}", "urls", [keys[i].text for i in some])
             for i, word in zip(some, words):
                 if word == "invalid":
-                    # For example, the URL is too long. Scrapy fetches it anyway, but must not fetch it again and again.
+                    # The service refused the URL, for example because it is too long. Scrapy fetches it anyway, but
+                    # must not fetch it repeatedly.
                     items[i] = hashlib.sha1(keys[i].text.encode("utf-8", "replace")).hexdigest()
                 else:
                     results[i] = url_result(word)
@@ -224,7 +225,7 @@ class Visited:
         try:
             answer = self._service.post(path, body)
         except ServiceError as error:
-            # The service was unavailable when the crawl started, or the set was dropped since.
+            # The set is missing: the service was unavailable when the crawl started, or the set was dropped since.
             if error.code == "VISITED_SET_NOT_FOUND":
                 self._make()
             elif error.code == "FILTER_NOT_FOUND":
