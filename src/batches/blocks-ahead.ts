@@ -55,7 +55,7 @@ export class BlocksAhead {
       if (this.stopped) throw new Error('the stream has ended');
     });
     const result = this.run(block, before);
-    // These may reject after the consumer has left because of an earlier error. That error was reported.
+    // These may reject after the consumer has left because of an earlier error, which has been reported.
     before.catch(() => undefined);
     result.catch(() => undefined);
     this.last = result;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { RedisStoreOptions } from '#store/redis';
 import { ConfigError, type SettingReader } from './reader.js';
 
-/** Redis' address, and options for its use. */
+/** The address of Redis, and options for using it. */
 export type RedisSettings = Omit<RedisStoreOptions, 'maxRecordBytes'>;
 
 /** The settings that name a Redis server. At most one of them may be set. */

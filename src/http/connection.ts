@@ -79,7 +79,7 @@ export class Connection {
    * its pipelined requests gets this event.
    */
   begin(request: IncomingMessage, response: ServerResponse, start: Start): void {
-    // If the socket isn't writable, no request can be answered, although Node still reads requests from it.
+    // If the socket isn't writable, no request can be answered, even if Node still reads requests from it.
     if (this.last || !this.socket.writable) return;
     if (this.exchanges.length > MOST_WAITING) {
       this.socket.destroy();

@@ -9,7 +9,7 @@ import type { Given, ListedIn, ListVerb, SendListOptions } from './send-list-opt
 
 /** Options for a list that can be resumed. */
 export interface ResumeListOptions<Listed, Result> extends SendListOptions<Listed, Result> {
-  /** This list's last saved checkpoint. Default: start at the beginning. */
+  /** The list's last saved checkpoint. Default: start at the beginning. */
   readonly from?: Checkpoint | undefined;
   /**
    * Saves a checkpoint, which replaces the previous one. Called before the first block, before a block that isn't full

@@ -104,7 +104,7 @@ export class VisitedSet extends Handle<
    * URL out of both.
    */
   readonly discover: Verb<string | UrlWithPayload, 'new' | 'seen' | 'limited' | 'invalid', DiscoverOptions>;
-  /** Visits URLs, so that they are seen from now on. */
+  /** Marks URLs as visited. From then on, they are seen. */
   readonly visit: Verb<string, 'new' | 'seen' | 'invalid', VisitOptions>;
   /** Checks URLs without changing anything. */
   readonly check: Verb<string, 'seen' | 'unseen' | 'invalid', CallOptions>;

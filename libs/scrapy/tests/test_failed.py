@@ -80,7 +80,7 @@ class FailedTest(unittest.TestCase):
         self.site.on_hit = lambda path: self.comes_back() if path == "/page/1" else None
         self.crawl()
         self.assertEqual(self.site.hits, {"/page/0": 1, "/broken/1": 2, "/page/1": 1, "/page/2": 1})
-        # It was postponed once more, but delays no other crawl.
+        # The page was postponed once more, but this delays no other crawl.
         self.assertEqual(self.queue(), {"waiting": 0, "leased": 0, "delayed": 1, "dead": 0})
 
 

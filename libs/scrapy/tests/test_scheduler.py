@@ -99,8 +99,8 @@ class SchedulerTest(unittest.TestCase):
                 self.assertEqual(self.site.hits, {})
 
     def test_a_page_whose_callback_fails_is_tried_by_the_next_run(self) -> None:
-        # The first fragment is the same page to the filter of a run, as it is to Scrapy's. The last request goes to the
-        # errback.
+        # Like Scrapy's filter, the filter of a run treats the first fragment as the same page. The last request goes to
+        # the errback.
         pages = [*(self.site.page(i) for i in range(20)), f"{self.site.page(0)}#part", f"{self.site.url}/gone/1"]
         settings = {**self.settings, **CRAWLED}
         first = crawl(pages, settings, fails=["/page/3", "/page/4"])

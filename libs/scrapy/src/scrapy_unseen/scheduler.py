@@ -93,7 +93,7 @@ class Scheduler(ScrapyScheduler):
         self._known = Run()
         self._outage = Outage()
         #: Fingerprints that this run doesn't schedule again, whatever the service says. With ``crawled``: all requests
-        #: that it has scheduled. In all modes: pages that it has failed to fetch and forgotten.
+        #: that it has scheduled. In all modes: pages that it failed to fetch, and has forgotten.
         self._not_again: Set[bytes] = set()
         self._waiting: List[Asked] = []
         self._timer: Optional[Any] = None

@@ -45,7 +45,7 @@ class Visited:
         self._ages: Optional[bool] = None
 
     def open(self) -> None:
-        """Creates the set if it doesn't exist. Uses an existing set as it is."""
+        """Creates the set if it doesn't exist. Leaves an existing set unchanged."""
         self._make()
         if self._options.clear_on_start:
             self._service.post(self._set + "/clear")
@@ -136,7 +136,8 @@ class Visited:
         return self.queue()
 
     def fail(self, leases: List[str], keys: Sequence[Key], seconds: int, reason: str) -> None:
-        """Releases failed pages' leases and counts their attempts. Forgets keys. The pages return after a delay."""
+        """Releases the leases of failed pages, counts their attempts, and forgets keys. The pages return after a delay.
+        """
         self.forget(keys)
         self._each("release", leases, delaySeconds=seconds, reason=reason)
 

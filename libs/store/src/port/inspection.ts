@@ -32,7 +32,7 @@ export interface Finding {
   /** The result of `check`, but without an open sync's layers. */
   readonly present: boolean;
   /**
-   * True if a layer claims the item although it was removed, because other items keep its cells live. See
+   * True if a layer claims the item only because other items keep its cells live: the item was removed. See
    * Counters.remove.
    */
   readonly hidden: boolean;

@@ -100,7 +100,7 @@ export interface Release {
 
 /** Limits for a lease in a set with `perHost`. */
 export interface LeaseLimits {
-  /** Maximum number of entries per host. Default: 1 if hosts have a delay, else no limit. */
+  /** Maximum number of entries per host. Default: 1 if hosts have a delay, otherwise no limit. */
   readonly maxPerHost?: number;
 }
 

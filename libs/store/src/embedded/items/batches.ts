@@ -14,7 +14,7 @@ import { countOf, indexesOf, put } from './subsets.js';
  * first of the filter's own layers.
  */
 
-/** One answer per item: 1 if some layer claims it, else 0. */
+/** One answer per item: 1 if some layer claims it, or 0 if none does. */
 export function checkBatch(state: FilterState, positions: Positions): Uint8Array {
   return readBoth(state, positions, claims);
 }

@@ -62,7 +62,7 @@ function addCounters(bytes: Uint8Array, base: number, cell: Uint16Array, at: num
 
 /**
  * If all counters are above zero, decrements each one that isn't at 15. Otherwise changes nothing. Returns ABSENT if
- * some counter is zero, 0 if all are at 15 (nothing changed), else the packed changes.
+ * some counter is zero, 0 if all are at 15, and the packed changes otherwise.
  */
 export function removeCounters(
   bytes: Uint8Array,

@@ -70,7 +70,7 @@ export function positionsOn(
   return same ? relocate(positions, geometry, some) : positionsOfHashes(positions.hash, geometry, some);
 }
 
-/** One answer per item: 1 if some layer claims it, else 0. */
+/** One answer per item: 1 if some layer claims it, or 0 if none does. */
 export function claims(stack: LayerStack, positions: Positions): Uint8Array {
   const kind = kindOf(stack);
   // Newest first: it is the largest layer, so it has most of the items.
@@ -111,8 +111,8 @@ export interface Adding extends Pick<Raising, 'lasts'>, Partial<Pick<Raising, 'm
 }
 
 /**
- * Adds the batch in memory: each item to the oldest layer that claims it, else to the open layer. Returns one of Added
- * per item.
+ * Adds the batch in memory: each item to the oldest layer that claims it, or to the open layer if none does. Returns
+ * one of Added per item.
  */
 export function addTo(
   stack: LayerStack,

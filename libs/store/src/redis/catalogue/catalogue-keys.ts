@@ -36,7 +36,7 @@ export class CatalogueKeys {
     const { filters, names, operations, unfinished, usage, syncs } = CATALOGUE;
     const { caller, made } = operations;
     const hashes = [caller.current, caller.previous, made.current, made.previous, usage];
-    // This key is created first: see assertWhole.
+    // Create this key first, because assertWhole relies on it.
     await this.connection.mutate(makeHashScript, [filters], [], deadline);
     await joinAll([
       ...hashes.map((key) => this.connection.mutate(makeHashScript, [key], [], deadline)),

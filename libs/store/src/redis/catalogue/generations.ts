@@ -163,7 +163,7 @@ export class Generations {
     const { raw, entry } = await this.catalogue.read(name, deadline);
     if (entry?.generation !== generation) return undefined;
     if (entry.state === 'ready') return 'published';
-    // If the state is the same, an update succeeded although its reply was lost. If not, the entry was published and is
+    // If the state is the same, an update succeeded and only its reply was lost. If not, the entry was published and is
     // now being dropped.
     return error !== undefined && entry.state === state
       ? this.makeStale({ raw, entry }, deadline)

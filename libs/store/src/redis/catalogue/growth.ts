@@ -57,7 +57,7 @@ export class Growth {
   ): Promise<void> {
     const key = keyOf(filter, stack);
     for (let other = this.underWay.get(key); other; other = this.underWay.get(key)) {
-      // This call may have a larger quota or more time, but it has no more memory.
+      // This call may have a larger quota or more time, but no more memory.
       await other.catch((error: unknown) => {
         if (isFull(error)) throw error;
       });

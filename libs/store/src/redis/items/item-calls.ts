@@ -192,7 +192,7 @@ export class ItemCalls {
     );
   }
 
-  /** 1 for each item that the sync's layers claim, else 0. All are 0 if the segment takes part in no sync. */
+  /** 1 for each item that the sync's layers claim, otherwise 0. All are 0 if the segment takes part in no sync. */
   listed(filter: RedisFilter, positions: Positions, chunk: Chunk, deadline: number): Promise<Answer> {
     const none = { ...NOTHING, answers: '0'.repeat(chunk.indexes.length) };
     return this.grown(filter, chunk.segment, { deadline }, async (view) =>

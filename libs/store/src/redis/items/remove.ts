@@ -105,7 +105,7 @@ end`,
 
 /**
  * `queue.mark`: marks items as forgotten if the queue has any entry. It takes each item's hash followed by the clock,
- * and returns 1 if a sweep step is due, else 0.
+ * and returns 1 if a sweep step is due, and 0 otherwise.
  */
 const mark = (frame: Frame): string => {
   const { hosts, named } = frame.task;

@@ -106,7 +106,7 @@ export interface CatalogueEntry extends EntryStack {
   readonly operation?: BegunOperation;
   /** Hash tags of segments to delete before the entry is ready or gone. */
   readonly retired?: readonly string[];
-  /** Layers that any of these segments may have. */
+  /** Layers that the segments in `retired` may have. */
   readonly retiredLayers?: readonly LayerPieces[];
 }
 

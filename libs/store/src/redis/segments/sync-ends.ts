@@ -61,8 +61,8 @@ export class SyncEnds {
   }
 
   /**
-   * Abandons a sync because its segments can't note any more removals or, without `sums`, because one of them has lost
-   * it. Re-reads the catalogue entry, because the loss is real only if the entry is unchanged since it was `read`,
+   * Abandons a sync because its segments can't note any more removals or, without `sums`, because a segment has lost
+   * the sync. Re-reads the catalogue entry first: the loss is real only if the entry hasn't changed since `read`,
    * before the segments were queried.
    */
   async abandonUnlessChanged(

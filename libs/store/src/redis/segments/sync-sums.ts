@@ -71,7 +71,7 @@ export class SyncSums {
     return { ...sums, items: sumOf(items) };
   }
 
-  /** True if the segments have noted too many removals in total, although each could note more. */
+  /** True if the segments together have noted too many removals, even if each of them could note more. */
   async exceed(filter: RedisFilter, sync: EntrySync, deadline: number): Promise<boolean> {
     if (!filter.stack.isByHost || filter.spread === 1) return false;
     return (await this.of(filter, sync, deadline))?.full ?? false;

@@ -34,7 +34,7 @@ interface Queued {
   readonly hostWord?: number | undefined;
 }
 
-/** Where the entries come from, and how to keep them. */
+/** The parts of the store that copy a queue's entries into a sync. */
 export interface QueueKeeper {
   readonly connection: Connection;
   readonly random: RandomSource;
