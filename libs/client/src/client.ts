@@ -54,7 +54,7 @@ export class UnseenClient {
       apiKey: apiKey === undefined ? undefined : visible(apiKey),
       timeoutMs: milliseconds('timeoutMs', timeoutMs),
       attemptMs: milliseconds('attemptMs', attemptMs),
-      // Call fetch as a function of the window, because browsers accept no other call.
+      // Wraps fetch, because browsers throw if it is called as a method of another object.
       fetch: options.fetch ?? ((input, init) => fetch(input, init)),
       onRetry: options.onRetry ?? (({ message }) => console.warn(`unseen: ${message}`)),
     });

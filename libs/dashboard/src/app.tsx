@@ -115,7 +115,8 @@ function AwayBanner(): preact.JSX.Element {
 }
 
 /**
- * Polls the service, so that screens without polling also notice when it is available again. Shows that it is polling.
+ * Polls the service, so that a screen without its own poll also notices when the service is available again. Shows the
+ * polling.
  */
 function Asking(): preact.JSX.Element {
   usePoll('away', (signal) => client.value.filters({ pageSize: 1, signal }).next());

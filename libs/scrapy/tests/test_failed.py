@@ -1,4 +1,4 @@
-"""Pages in the queue whose last retry has failed, with ForgetFailed."""
+"""Tests pages in the queue whose last retry has failed, with ForgetFailed."""
 
 import unittest
 from typing import Any, Dict, List

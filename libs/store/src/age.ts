@@ -24,7 +24,7 @@ export const MAX_MAX_AGE_SECONDS = 315_576_000;
 /** Default limit on hidden items per filter: removed items whose cells are all kept live by other items. */
 export const DEFAULT_MAX_HIDDEN = 1_000_000;
 
-/** Length of an epoch, in ms, for this maximum age. */
+/** Length of an epoch in ms, for a maximum age in seconds. */
 export function epochMs(maxAgeSeconds: number): number {
   return Math.ceil((maxAgeSeconds * 1_000) / EPOCHS_OF_AGE);
 }

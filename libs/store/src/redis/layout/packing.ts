@@ -18,7 +18,7 @@ export interface Chunk {
 const itemCost = (geometry: Geometry) => 2.5 + 0.4 * geometry.hashes + pageBytes(geometry) / 150;
 const SCRIPT_BUDGET = 850;
 
-/** The same for the lane of an item in a per-host queue. Several items usually share a lane. */
+/** Estimated server time for the lane of one item in a per-host queue, in µs. Several items usually share a lane. */
 const LANE_COST = 2;
 
 /** How many reads take as long as adding one new item (measured: 2.0 to 2.2). */
