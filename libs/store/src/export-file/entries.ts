@@ -56,7 +56,7 @@ export function* decodeEntries(
 interface EntryLayout {
   /** When it is scheduled. */
   readonly timeBytes: number;
-  /** The length of its host name's length field. */
+  /** Size of the length field of its host name, in bytes. */
   readonly hostBytes: number;
 }
 
