@@ -2,8 +2,8 @@
  * Asks the registry for known vulnerabilities in the packages that the service runs with. Exits 1 and names them if any
  * is high or critical.
  *
- * If the registry doesn't respond, the script succeeds, but prints a conspicuous line on stderr, because it has
- * checked nothing.
+ * If the registry doesn't respond, the script has checked nothing. It then succeeds, but prints a conspicuous line on
+ * stderr.
  */
 import { spawnSync } from 'node:child_process';
 

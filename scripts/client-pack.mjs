@@ -1,5 +1,5 @@
 /**
- * Builds the TypeScript client and packs it as it is published. Run it with `node scripts/client-pack.mjs [FOLDER]`.
+ * Builds the TypeScript client and packs it as for publishing. Run it with `node scripts/client-pack.mjs [FOLDER]`.
  * Writes the package to the folder (by default the current one) and prints its path.
  */
 import { spawnSync } from 'node:child_process';

@@ -33,7 +33,7 @@ async function typesOf(file) {
       logs: { level: 'silent', file: false },
     });
     const text = await readFile(join(output, 'types.gen.ts'), 'utf8');
-    // Without paths the generator adds a base URL, which the client's user must set.
+    // Without paths, the generator adds a type with a base URL, which this client doesn't use.
     return text.replace(/^\/\/.*\n+/, '').replace(/export type ClientOptions = \{[^}]*\};\n+/, '');
   } finally {
     await rm(output, { recursive: true, force: true });

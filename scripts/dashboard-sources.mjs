@@ -6,9 +6,7 @@ import { join } from 'node:path';
 export const BUILT_FROM = join('dist', 'dashboard.sources');
 const FOLDERS = [join('libs', 'dashboard'), join('libs', 'client', 'src'), join('libs', 'bloom', 'src')];
 
-/**
- * A digest of the files that the built dashboard consists of. File times don't show it, because checkouts change them.
- */
+/** A digest of the files that the dashboard is built from. File times would not do, because checkouts change them. */
 export function digestOfSources(root = '.') {
   const hash = createHash('sha256');
   for (const folder of FOLDERS) {

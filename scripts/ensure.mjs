@@ -82,7 +82,7 @@ function ensureExamples() {
   }
 }
 
-/** Why the server, if there is one, isn't usable. */
+/** Why the server isn't usable, or doesn't exist. */
 export function redisComplaint(found) {
   return found
     ? `${found.path} is version ${found.version}, but the tests need ${OLDEST_MAJOR}.0 or newer`
@@ -111,7 +111,7 @@ function examplesComplaint() {
     : `Packages not installed: ${missing.map(({ name }) => `examples/${name}`).join(', ')}`;
 }
 
-/** The tools by name, each with a function that installs it and one that returns its problem, or nothing. */
+/** The tools by name. Each has a function that installs it, and one that returns its problem, if any. */
 const TOOLS = {
   redis: { ensure: ensureRedis, complaint: () => (findRedis()?.recent ? '' : redisComplaint(findRedis())) },
   chromium: { ensure: ensureChromium, complaint: chromiumComplaint },
@@ -131,8 +131,8 @@ export function ensureTools(names) {
 }
 
 /**
- * Prints the missing tools of this process's lane. Exits if the tests can't run without one, which is always so for
- * Redis, and for any tool with CI=true. Tests that need other missing tools are skipped.
+ * Prints the missing tools of this process's lane. Exits if the tests can't run without one: always for Redis, and with
+ * CI=true for any tool. Without CI=true, the tests that need another missing tool are skipped.
  */
 export function checkTools() {
   let stopped = false;

@@ -11,7 +11,7 @@ const PROGRAMS = [
 ];
 
 /**
- * The browser for dashboard tests. It is `$CHROMIUM` if set, else the first known browser in the PATH.
+ * The browser for dashboard tests. It is `$CHROMIUM` if that is set, otherwise the first known browser in the PATH.
  *
  * @returns {{ path: string, version: string } | undefined} undefined if none runs.
  */

@@ -15,7 +15,7 @@ export function findExamples() {
     .map((example) => ({ ...example, installed: isInstalled(example.folder) }));
 }
 
-/** npm writes its own lock file last. */
+/** True if npm finished installing, since it writes its own lock file last. */
 function isInstalled(folder) {
   const written = join(folder, 'node_modules', '.package-lock.json');
   return (

@@ -8,7 +8,7 @@ export const OLDEST_MAJOR = 7;
 const PROGRAMS = ['redis-server', 'valkey-server'];
 
 /**
- * The server for the tests: `$REDIS_SERVER` if set, else redis-server or valkey-server in the PATH.
+ * The server for the tests: `$REDIS_SERVER` if that is set, otherwise redis-server or valkey-server in the PATH.
  *
  * @returns {{ path: string, version: string, recent: boolean } | undefined} the first that is recent enough, else
  *   the first that is too old, else undefined.

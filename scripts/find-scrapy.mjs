@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 
-/** A user's own Python often hides the system's Python, which has the system's packages. */
+/** A user's own Python often hides the system's Python, which may be the one that has Scrapy. */
 const PYTHONS = ['python3', '/usr/bin/python3'];
 
 /**

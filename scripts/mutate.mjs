@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { faultsOf, readLists } from '../test/mutations/read-lists.mjs';
 import { ScratchCopy } from '../test/mutations/scratch-copy.mjs';
 
-/** Commands that have passed on the unchanged sources. */
+/** Commands that pass on the unchanged sources. */
 const sound = new Set();
 
 const HELP = `npm run mutate -- [options] [list …]

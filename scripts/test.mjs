@@ -15,7 +15,7 @@ const args = first === 'all' ? rest : process.argv.slice(2);
 const { _: paths, testPathPatterns = [] } = await buildArgv(args);
 if (first === 'all') process.env.LANE = 'all';
 process.env.LANE ||= [...paths, ...testPathPatterns].length > 0 ? 'all' : 'core';
-// Jest's own command does the same.
+// Jest's own command does this too.
 process.env.NODE_ENV ??= 'test';
 
 checkTools();

@@ -71,7 +71,7 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   useRequestHooks(server, { config, headers, logger, ...watchers });
   // Before authentication: browsers send preflight requests without credentials.
   await useCors(server, config.corsOrigins, answer);
-  // Also before authentication, because the dashboard itself asks for the key.
+  // Also before authentication, because the dashboard itself asks the user for the key.
   leadBrowsersToDashboard(server);
   const authenticator = app.get(Authenticator);
   authenticator.watch((open) => {
@@ -83,7 +83,7 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   countByCaller(server, callers);
   const rateLimit = app.get<RateLimit | null>(RateLimit);
   if (rateLimit) useRateLimit(server, rateLimit);
-  // After the check of route declarations, so that it doesn't add routes that the check rejects.
+  // After the check of route declarations, so that routes rejected there are not added.
   routes.watch(server);
   // After CORS, which registers a route for all paths.
   refuseOtherMethods(server);

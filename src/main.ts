@@ -16,7 +16,8 @@ const V8_FLAGS = '--no-allocation-site-pretenuring --heap-growing-percent=200';
 async function main(): Promise<void> {
   setFlagsFromString(V8_FLAGS);
   const config = configFromEnvironment();
-  // Imported here because the frameworks take a second to load, and an invalid setting should be reported before that.
+  // Imported here, because the frameworks take a second to load, and the user should hear about an invalid setting
+  // before that.
   const { createApp } = await import('./app.setup.js');
   const { shutdownOnSignals } = await import('./http/shutdown.js');
   const { RespServer } = await import('./resp/resp-server.js');
@@ -60,7 +61,7 @@ async function warnOfStore(store: Store): Promise<void> {
 
 /** Warns if keys are required but there are none, because the first key can't be created over HTTP. */
 async function warnOfNoKeys(keys: ApiKeys): Promise<void> {
-  // A store that is not ready has already caused a warning.
+  // If the store is not ready, the warning about that is enough.
   if (await keys.any().catch(() => true)) return;
   process.stderr.write(
     'WARNING: AUTH=keys, but no API key exists, so the service answers 401 to every request. Create one: ' +

@@ -5,8 +5,8 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import { defineConfig } from 'vite';
 import { BUILT_FROM, digestOfSources } from '../../scripts/dashboard-sources.mjs';
 
-// Also for builds started in a test or a developer's shell. Any other value compiles JSX for debugging, which is a
-// quarter larger.
+// Set here for builds that a test or a developer's shell starts too. Any other value compiles JSX for debugging, which
+// makes the page a quarter larger.
 process.env.NODE_ENV = 'production';
 
 const ROOT = import.meta.dirname;
@@ -19,13 +19,13 @@ export default defineConfig({
   build: {
     outDir: OUT,
     emptyOutDir: true,
-    // The first versions with light-dark(), which must not be rewritten.
+    // The first versions with light-dark(), which the build must not rewrite.
     target: ['chrome123', 'firefox128', 'safari17.5'],
     // The page's Content Security Policy allows no inline code and no data: URLs.
     assetsInlineLimit: 0,
     modulePreload: false,
     reportCompressedSize: false,
-    // On slow machines, Vite would warn that the compression below takes most of the time.
+    // On a slow machine, Vite warns that the compression below takes most of the time.
     rolldownOptions: { checks: { pluginTimings: false } },
   },
   experimental: {
@@ -58,7 +58,7 @@ function withoutUnused(code, id) {
   return { code: UNUSED.reduce((rest, { text, by }) => rest.replace(text, by), code), map: null };
 }
 
-/** Tells tests from which sources the page was built. */
+/** Records the sources that the page was built from, for tests. */
 function noteSources() {
   let digest;
   return {
@@ -68,7 +68,7 @@ function noteSources() {
   };
 }
 
-/** Compresses assets at build time, not per request. */
+/** Compresses assets now, so that the service doesn't have to for each request. */
 async function compressAssets() {
   const folder = join(OUT, 'assets');
   const names = await readdir(folder);

@@ -43,7 +43,7 @@ const importsGoDown = {
     const check = ({ source }) => {
       const path = typeof source?.value === 'string' ? pathOf(file, source.value) : undefined;
       if (path === undefined) return;
-      // import/no-cycle follows such a name to the built files and misses cycles.
+      // import/no-cycle resolves such a name to the built files, where it finds no cycles.
       if (source.value.startsWith('#') && isIn(file, libraryOf(path))) {
         context.report({ node: source, message: 'a library imports its own modules by their paths' });
         return;
@@ -63,7 +63,7 @@ const importsGoDown = {
   },
 };
 
-/** A comparison with a clock. Its outcome depends on how fast the machine is. */
+/** A comparison with a clock. Its result depends on the machine's speed. */
 const TIMED =
   "CallExpression[callee.property.name=/^toBe(Less|Greater)/]:has(CallExpression[callee.object.name=/^(performance|Date)$/][callee.property.name='now'])";
 

@@ -51,12 +51,12 @@ export class AdmissionControl implements Guard {
     server.on('request', (request, response) => {
       this.take(request, response, () => handle(request, response));
     });
-    // A server may ignore expectations other than 100-continue (RFC 9110, 10.1.1). Node would answer them with a 417
-    // that is not a problem document.
+    // A server may ignore expectations other than 100-continue (RFC 9110, 10.1.1). Node would answer with a 417 that is
+    // not a problem document.
     server.on('checkExpectation', (request, response) => {
       this.take(request, response, () => handle(request, response));
     });
-    // The client hasn't sent its body yet, and won't if the request is refused.
+    // The client hasn't sent its body yet. If the request is refused, it never will.
     server.on('checkContinue', (request, response) => {
       response.shouldKeepAlive = false;
       this.take(request, response, () => {
@@ -83,7 +83,7 @@ export class AdmissionControl implements Guard {
         return;
       }
       contextOf(request).permit = permit;
-      // Bytes that the kernel has taken no longer use our memory. A shared answer is in memory only once.
+      // Bytes that the kernel has taken no longer use the service's memory. A shared answer is in memory only once.
       response.once('prefinish', () => permit.answered(sharedAnswer ? 0 : socket.writableLength));
       ends.push(() => permit.over());
       if (kind === 'probes') start();

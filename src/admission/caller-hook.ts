@@ -12,7 +12,7 @@ import type { Callers } from './callers.js';
 export function countByCaller(server: FastifyInstance, callers: Callers): void {
   server.addHook('onRequest', (request, _reply, done) => {
     const { permit, principal } = contextOf(request.raw);
-    // Public routes don't authenticate, so the request stays charged to the caller that its head suggested.
+    // Public routes don't authenticate, so their requests stay charged to the caller that the head suggests.
     if (!permit || !principal) {
       done();
       return;

@@ -19,7 +19,7 @@ export function useRateLimit(server: FastifyInstance, rateLimit: RateLimit): voi
 }
 
 /**
- * Keeps the request's permit during the count, because clients that time out on a slow Redis and retry must not pile up
+ * Keeps the request's permit during the count: clients that time out on a slow Redis and then retry must not pile up
  * calls.
  */
 function counted(rateLimit: RateLimit, { raw, ip }: Request): Promise<void> {

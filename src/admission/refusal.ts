@@ -41,7 +41,7 @@ export function overloaded({ bound, ofCaller }: Refusal, bounds: Bounds): Proble
 const LEFT = ', and reserves part of that for other callers';
 const HALF = ', and at most half of that per caller';
 
-/** One caller's share, as the error states it. */
+/** How the error describes one caller's share. */
 const PARTS: Readonly<Record<Bounded, string>> = {
   requests: LEFT,
   streams: LEFT,

@@ -52,7 +52,7 @@ export class RequestPermit implements Permit {
 
   /** Charges the request to another caller from now on. Returns an error if that caller has no room for it. */
   chargeTo(caller: string | undefined): ProblemError | undefined {
-    // Without uses left, the client has gone during authentication, and the request no longer counts.
+    // No uses are left if the client has disconnected during authentication. The request then no longer counts.
     if (caller === this.caller || this.uses === 0) return undefined;
     const { kind } = this.admission;
     this.count(-1);

@@ -11,7 +11,7 @@ export interface ApiKey {
   readonly prefix: string;
   /** Maximum number of filters and visited sets under the key's prefix when it creates one. Undefined: no limit. */
   readonly maxFilters: number | undefined;
-  /** The same limit for the bytes of their cells. */
+  /** The same kind of limit, on the bytes of their cells. */
   readonly maxBytes: number | undefined;
   /** SHA-256 of the secret. */
   readonly digest: Buffer;

@@ -96,7 +96,7 @@ export class ApiKeys {
     const until = this.clock.monotonic() + KEYS_LIFETIME_MS;
     const { made } = this;
     const found = await this.credentials.list();
-    // A read that began before this instance created a key may end afterwards.
+    // This read may have begun before this instance created a key. Its result is then out of date.
     this.noneUntil = found.length === 0 && made === this.made ? until : -Infinity;
     return new Map(found.map((credential) => [credential.id, decodeKey(credential)]));
   }

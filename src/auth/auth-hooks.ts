@@ -20,7 +20,7 @@ export function useAuthentication(
   audit: AuditLog,
 ): void {
   const auditCall = (principal: Principal, request: Request, reply: Reply, allowed: boolean): void => {
-    // Fastify's onResponse doesn't run if the client leaves before the answer is complete.
+    // Fastify's onResponse isn't used, because it doesn't run if the client leaves before the answer is complete.
     connectionOf(request.raw.socket).whenOver(request.raw, (answered) => {
       const status = answered ? reply.statusCode : undefined;
       const call = auditedCall(request);

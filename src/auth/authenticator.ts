@@ -39,7 +39,7 @@ export class Authenticator {
   async authenticate(authorizations: readonly string[]): Promise<Principal> {
     if (this.isOpen() || (this.mode === 'open' && (await this.hasNoKeys()))) return ANONYMOUS;
     const [authorization, ...others] = authorizations;
-    // If a request has two headers, a proxy in front may have checked the other one.
+    // If a request has two headers, a proxy may have checked one while the service uses the other.
     if (others.length > 0) throw new Unauthenticated('several Authorization headers');
     if (authorization === undefined) throw new Unauthenticated('no credentials');
     const credentials = BEARER.exec(authorization)?.[1];

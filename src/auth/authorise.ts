@@ -25,7 +25,7 @@ export function authorise(principal: Principal, request: Request): void {
     );
   }
   const { name } = request.params as { name?: string };
-  // An invalid name is refused later, for every caller.
+  // Leave an invalid name alone: it gets the same error later for every caller.
   if (name === undefined || isVisible(principal, name) || !NAME_PATTERN.test(name)) return;
   const { url: route = '' } = request.routeOptions;
   const kind = KINDS.find(([path]) => route.startsWith(path))?.[1];

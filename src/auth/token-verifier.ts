@@ -8,7 +8,7 @@ import type { Principal } from '../request/principal.js';
 import { SCOPES, type Scope } from '../request/scope.js';
 import { Unauthenticated } from './unauthenticated.js';
 
-/** Only public-key signatures, because with a shared secret, everyone who can check a token could also make one. */
+/** Only public-key signatures: with a shared secret, any service that can verify tokens could also create them. */
 const ALGORITHMS = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
@@ -55,7 +55,7 @@ export class TokenVerifier {
     if (typeof sub !== 'string' || sub === '' || sub.length > LONGEST_SUBJECT) {
       throw new Unauthenticated('token: sub');
     }
-    // An absent prefix allows all names, so an invalid one must not count as absent.
+    // An absent prefix allows all names, so an invalid prefix must be an error and not count as absent.
     if (prefix !== undefined && (typeof prefix !== 'string' || !PREFIX_PATTERN.test(prefix))) {
       throw new Unauthenticated(`token: ${prefixClaim}`);
     }

@@ -117,7 +117,7 @@ export class BatchRunner {
       body instanceof PackedItems
         ? await body.entries(this.limits)
         : jsonBatch(body, batch.entries, this.limits, batch.options);
-    // Only routes for items get packed items (see BATCH_READERS).
+    // Only routes for items get packed items, so the cast is safe (see BATCH_READERS).
     const result = await task.act(entries as E, task.whole);
     this.metrics.countItems(batch.verb, result.counts);
     return batch.entries === 'items' ? { results: result.results } : result;
@@ -136,7 +136,7 @@ export class BatchRunner {
       input.during(async () => {
         const ready = async (): Promise<void> => {
           await before;
-          // Before each block, because a stream may outlive its credentials.
+          // Checked before each block, because a stream may outlive its credentials.
           await this.authenticator.confirm(request);
         };
         const result = await act(block.items as Batch as E, await ofBlock(block, ready));

@@ -40,7 +40,7 @@ export class BlocksAhead {
   /** Sends the store no more blocks. The next reader takes over the body. */
   stop(): void {
     this.stopped = true;
-    // Not awaited, because it may wait for the sender.
+    // Not awaited: it may wait for the sender.
     void this.blocks.return();
   }
 
@@ -48,14 +48,14 @@ export class BlocksAhead {
     const { done, value: block } = await this.blocks.next();
     if (done || this.stopped) return undefined;
     if (block.items.length === 0) return { block };
-    // Lets the call to the store go out first, because the work on this block would delay it.
+    // Lets the call to the store go out first. Otherwise, the work on this block would delay it.
     await setImmediate();
     if (turn.isSpent()) await turn.next();
     const before = this.last.then(() => {
       if (this.stopped) throw new Error('the stream has ended');
     });
     const result = this.run(block, before);
-    // These may reject after the consumer has left because of an earlier error, which was reported.
+    // These may reject after the consumer has left because of an earlier error, which has been reported.
     before.catch(() => undefined);
     result.catch(() => undefined);
     this.last = result;

@@ -31,7 +31,7 @@ export const MAX_URL_PAYLOAD_BYTES = 1_024;
 
 /** True if an item has more than `bytes` bytes in UTF-8. */
 export function isLonger(item: string, bytes: number): boolean {
-  // UTF-8 needs one to three bytes per UTF-16 unit, so only items near the limit need counting.
+  // UTF-8 needs one to three bytes per UTF-16 unit, so only lengths near the limit need an exact count.
   return item.length > bytes || (item.length * 3 > bytes && Buffer.byteLength(item) > bytes);
 }
 
@@ -119,7 +119,7 @@ export function jsonBatch(
     const wrong = entryFault(batch[i], entries, maxItemBytes);
     if (wrong === undefined) continue;
     const shown = show(batch[i]);
-    // An object's fault already shows the wrong member.
+    // The fault already shows an object's wrong member.
     const value = entries === 'discoveries' && shown === 'an object' ? '' : `; it is ${shown}`;
     faults.push({ pointer: `#/${member}/${i}`, detail: `${member}[${i}] ${wrong}${value}` });
   }

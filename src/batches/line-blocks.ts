@@ -91,12 +91,12 @@ export async function* lineBlocks(
     }
     if (lines.length > 0) yield await take(lines.length);
   } finally {
-    // Not awaited, because it may wait for the sender.
+    // Not awaited: it may wait for the sender.
     void runs.return();
   }
 
   async function lastBlock(fault: ProblemError): Promise<LineBlock> {
-    // A repeat may get further, so it must not find an operation for an incomplete block.
+    // A repeat may get further, so it must not find an operation for this incomplete block.
     if (wholeBlocks && OF_TIME.has(fault.code)) return { from, items: [], fault: atLine(from, fault) };
     const end = from + lines.length;
     const block = await take(lines.length);
@@ -202,16 +202,16 @@ function withoutCr(line: string): string {
 
 /**
  * The values of NDJSON lines, `undefined` for invalid ones. Parses all lines as one array, which takes half the time of
- * parsing them one by one. This is safe. A string can't contain the line feed between two lines, so no string spans two
- * lines, and each line adds at least one value or makes the array invalid. So if all values are strings, and there are
- * as many as lines, each line is one string.
+ * parsing them one by one. This is safe: a string can't contain the line feed between two lines, so no string spans two
+ * lines, and each line adds at least one value or makes the array invalid. So if all values are strings and there are
+ * as many as lines, each line is exactly one string.
  */
 function parseLines(lines: readonly string[]): unknown[] {
   try {
     const values = JSON.parse(`[${lines.join(',\n')}]`) as unknown[];
     if (values.length === lines.length && values.every((value) => typeof value === 'string')) return values;
   } catch {
-    // Parses line by line, to find the bad line.
+    // On an invalid line, the array is invalid. Parse line by line to find the bad one.
   }
   return lines.map(parseLine);
 }

@@ -7,7 +7,9 @@ export const LINE_FORMATS: ReadonlyMap<string, LineFormat> = new Map([
   ['text/plain', 'text'],
 ]);
 
-/** At the start of a text, it only marks the text as UTF-8, and isn't part of it. Some editors add it by default. */
+/**
+ * At the start of a text, this character only marks it as UTF-8, and isn't part of it. Some editors add it by default.
+ */
 export const BYTE_ORDER_MARK = '\ufeff';
 
 /** Bytes of `{"url": "…", "payload": "…"}` without the two texts, but with some white space. */

@@ -8,7 +8,7 @@ export interface OidcSettings {
   /** The `iss` claim's value. */
   readonly issuer: string;
   readonly audience: string;
-  /** Undefined if the issuer's configuration gives it. */
+  /** Undefined if it must be read from the issuer's configuration. */
   readonly jwksUrl: string | undefined;
   readonly scopeClaim: string;
   readonly prefixClaim: string;

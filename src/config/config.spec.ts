@@ -129,7 +129,7 @@ describe('settings', () => {
     expect(() => readConfig({ REDIS_WAIT_REPLICAS: '1' })).toThrow(/^REDIS_WAIT_REPLICAS is set, but/);
     const harmless = { REDIS_TIMEOUT_MS: '2000', REDIS_WAIT_REPLICAS: '0', REDIS_TLS: 'false' };
     expect(readConfig(harmless)).toEqual(readConfig({}));
-    // The container image sets the directory.
+    // The container image sets DATA_DIR.
     const image = { DATA_DIR: '/data', EMBEDDED_FSYNC: 'false', REDIS_URL: 'redis://h' };
     expect(readConfig(image)).toMatchObject({ store: 'redis' });
   });

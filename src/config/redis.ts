@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import type { RedisStoreOptions } from '#store/redis';
 import { ConfigError, type SettingReader } from './reader.js';
 
-/** Redis' address, and options for its use. */
+/** The address of Redis, and options for using it. */
 export type RedisSettings = Omit<RedisStoreOptions, 'maxRecordBytes'>;
 
 /** The settings that name a Redis server. At most one of them may be set. */
 const PLACES = ['REDIS_URL', 'REDIS_CLUSTER', 'REDIS_SENTINEL'];
 
-/** Settings accepted without Redis if they have these values. */
+/** Settings that are accepted without Redis if they have these default values. */
 const DEFAULTS = [
   ['REDIS_TIMEOUT_MS', '2000'],
   ['REDIS_WAIT_REPLICAS', '0'],

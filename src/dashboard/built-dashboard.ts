@@ -46,7 +46,7 @@ export function builtDashboard(): BuiltDashboard | undefined {
   return { page, assets };
 }
 
-/** Finds the folder with package.json above this file, which runs from `src`, from `dist`, and bundled. */
+/** Finds the folder with package.json above this file. The file may run from `src`, from `dist`, or bundled. */
 function packageFolder(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package.json')) && folder !== dirname(folder)) folder = dirname(folder);

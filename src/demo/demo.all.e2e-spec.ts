@@ -113,9 +113,9 @@ describe('the demo with its own service', () => {
     spawn(process.execPath, [join(root, 'src', 'demo', 'main.js'), ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-  /** The output of `npm run build`, as `npm run demo` runs it. Its false positives vary. */
+  /** Runs the output of `npm run build`, as `npm run demo` does. Its false positives vary. */
   const demo = (...args: string[]) => run('dist', args);
-  /** Uses the fixed seed of the tests. */
+  /** Runs a service with the fixed seed of the tests. */
   const seededDemo = async (...args: string[]) => run(await serviceProgram(), args);
   const exitCode = (child: ChildProcess): Promise<number | null> =>
     new Promise((resolve) => child.once('exit', resolve));

@@ -28,7 +28,7 @@ try {
 } catch (error) {
   if (!(error instanceof DemoError || error instanceof UnseenError)) throw error;
   const hint = error instanceof UnreachableError ? '; start the service with "npm start"' : '';
-  // First clears a partly drawn progress bar.
+  // Clears a partly drawn progress bar first.
   process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[K' : ''}demo: ${error.message}${hint}\n`);
   process.exitCode = interruption.signal.aborted ? INTERRUPTED : 1;
 }

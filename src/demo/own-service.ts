@@ -36,7 +36,7 @@ export class OwnService {
   static async start(signal: AbortSignal): Promise<OwnService> {
     const folder = await mkdtemp(join(tmpdir(), 'unseen-demo-'));
     const port = await freePort();
-    // Doesn't pass on the demo's environment, so that a REDIS_URL or LOG_LEVEL in it has no effect.
+    // Doesn't pass on the demo's environment, in which a REDIS_URL or LOG_LEVEL would affect the service.
     const env = {
       HOST: '127.0.0.1',
       PORT: String(port),

@@ -2,7 +2,7 @@ import type { Checked, Comparison } from './comparison.js';
 
 /**
  * Bytes per entry of a Redis SET that holds hexadecimal SHA-1 fingerprints, as crawlers use today. Measured with Redis
- * 7.0.15 at 10^6 entries. The report only multiplies this figure.
+ * 7.0.15 at 10^6 entries. The report computes with this figure, and measures nothing.
  */
 export const SHA1_ENTRY_BYTES = 88;
 

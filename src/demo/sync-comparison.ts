@@ -20,9 +20,9 @@ export interface SyncComparison {
 interface Listed {
   readonly fresh: number;
   readonly kept: number;
-  /** Number of URLs that got `kept`, although the old input list doesn't have them. */
+  /** Number of URLs that got `kept` but aren't in the old input list. */
   readonly wronglyKept: number;
-  /** Number of URLs that got `new`, although the old input list has them. */
+  /** Number of URLs that got `new` but are in the old input list. */
   readonly wronglyNew: number;
 }
 

@@ -79,7 +79,7 @@ export class SyncedSet {
     return progress.end();
   }
 
-  /** Takes its own signal, because the set's signal may have been aborted. */
+  /** Has its own signal, because the set's signal may already be aborted. */
   drop(signal: AbortSignal): Promise<void> {
     return this.set.drop({ signal });
   }

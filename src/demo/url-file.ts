@@ -33,7 +33,7 @@ export async function readUrlFile(
   const progress = new Progress(output, 'read', texts.length);
   let invalid = 0;
   for (let from = 0; from < texts.length; from += PORTION) {
-    // The process receives signals only between turns of the event loop.
+    // Lets the process receive signals, which arrive only between turns of the event loop.
     await new Promise((resolve) => setImmediate(resolve));
     signal.throwIfAborted();
     const portion = texts.slice(from, from + PORTION);

@@ -4,7 +4,7 @@ import { DemoError } from './demo-error.js';
 import { Progress, type ProgressOutput } from './progress.js';
 import { linesOf, type UrlList } from './url-list.js';
 
-/** One call at a time, so that the first occurrence of each URL is certain. */
+/** One call at a time, because otherwise two occurrences of a URL could be processed in either order. */
 const IN_ORDER = { ahead: 1 } as const;
 
 /** A visited set with a random name in a running service. The caller must drop it. */
@@ -58,7 +58,7 @@ export class VisitedSet {
     return lineFlags.length / progress.end();
   }
 
-  /** Takes its own signal, because the visited set's signal may have been aborted. */
+  /** Has its own signal, because the visited set's signal may already be aborted. */
   drop(signal: AbortSignal): Promise<void> {
     return this.set.drop({ signal });
   }

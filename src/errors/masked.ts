@@ -3,12 +3,12 @@ const BREAK = String.raw`[\n\r\t]|\\+[nrt]`;
 const PART = String.raw`(?:[\w-]|${BREAK})+`;
 
 const API_KEY = new RegExp(String.raw`(unseen_(?:(?:${BREAK})*[0-9a-f]){16}(?:${BREAK})*_)${PART}`, 'g');
-/**
- * A token, or only its first part. The pattern also consumes a lone first part, so that no later match starts inside
- * it.
- */
+/** A token, or only its first part. Matching a lone first part keeps later matches from starting inside it. */
 const TOKEN = new RegExp(String.raw`\beyJ${PART}(\.${PART}\.(?:${PART})?)?`, 'g');
-/** Up to the last "@" before the host ends, because URL parsers count an earlier "@" as part of the password. */
+/**
+ * Userinfo goes up to the last "@" before the end of the host, because URL parsers count earlier ones as part of the
+ * password.
+ */
 const USERINFO = new RegExp(String.raw`(\/\/)(?:[^\s/?#"\\]|${BREAK})*@`, 'g');
 
 /** Removes recognisable API keys, tokens and userinfo from a text for a log, an answer or a screen. */

@@ -21,7 +21,7 @@ export function showBytes(bytes: Buffer): string {
   return show(text).replace(LOW_SURROGATE, (all, byte?: string) => (byte ? `\\x${byte}` : all));
 }
 
-/** A unit that no text in UTF-8 contains, in place of a byte from 0x80. */
+/** A unit that no UTF-8 text contains. It stands for a byte from 0x80. */
 function lowSurrogate(byte: string): string {
   return String.fromCharCode(0xdc00 + byte.charCodeAt(0));
 }

@@ -14,7 +14,7 @@ describe('show', () => {
     ['bücher/日本語/हिन्दी/«€»', '"bücher/日本語/हिन्दी/«€»"'],
     ['\ud800', '"\\ud800"'],
     ['\u001b[2J\u007f\u009b31m', '"\\u001b[2J\\u007f\\u009b31m"'],
-    // They break lines, change the direction of a text, or are invisible.
+    // Characters that break lines, change the direction of text, or are invisible.
     ['a\u2028b\u202ec\u2066', '"a\\u2028b\\u202ec\\u2066"'],
     ['a\u00a0b\u00adc\u200bd\ufeff', '"a\\u00a0b\\u00adc\\u200bd\\ufeff"'],
     ['\u3164\ufe0f\ue000\u{e0041}', '"\\u3164\\ufe0f\\ue000\\udb40\\udc41"'],

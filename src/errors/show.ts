@@ -50,7 +50,7 @@ export function visible(text: string): string {
 /** `isCut` is true if the text was cut off. */
 export function withoutUserinfo(text: string, isCut: boolean): string {
   const hidden = (all: string, start: string, authority: string, at: number): string => {
-    // The part that was cut off may contain the `@`.
+    // The cut-off part may contain the `@`.
     if (isCut && at + all.length === text.length) return `${start}***@`;
     const end = authority.lastIndexOf('@');
     return end < 0 ? all : `${start}***${authority.slice(end)}`;

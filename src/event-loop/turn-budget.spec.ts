@@ -54,7 +54,7 @@ describe('a turn’s budget', () => {
     };
     await afterIo();
     const all = Promise.all(Array.from({ length: workers }, (_, number) => worker(number)));
-    // This runs after the budget's own immediate in each turn.
+    // Runs after the budget's own immediate in each turn.
     for (let most = 3 * workers * pieces; done.length < workers && most > 0; most--) {
       await setImmediate();
       turns.unshift(0);

@@ -1,9 +1,9 @@
 /**
  * The time that work on large bodies, across all requests, may take in each turn of the event loop, because until a
- * turn ends, the process answers no request. Such work asks the budget before each piece, and doesn't `await` before
- * that piece, because other work could get the same permission in the meantime. Once a turn's budget is spent, work
- * waits in a queue, and each following turn belongs to the first in the queue. So a turn takes at most the budget plus
- * one piece, for any number of requests.
+ * turn ends, the process answers no request. Such work asks the budget before each piece, and must not `await` between
+ * asking and the piece, because other work could get the same permission in the meantime. Once a turn's budget is
+ * spent, work waits in a queue, and each following turn belongs to the first in the queue. So a turn takes at most the
+ * budget plus one piece, for any number of requests.
  */
 export class TurnBudget {
   private readonly waiting: (() => void)[] = [];
@@ -35,7 +35,7 @@ export class TurnBudget {
 
   /**
    * The first immediate after an I/O callback runs before the loop polls for more I/O. Waiting work starts in the
-   * immediate after that one, because otherwise it would get a second budget in the same turn.
+   * immediate after that one. If it started earlier, it would get a second budget in the same turn.
    */
   private endOfFirst(): void {
     if (this.waiting.length === 0) this.spentAt = undefined;

@@ -180,10 +180,7 @@ export class FilterLifecycle {
   }
 }
 
-/**
- * The error for a repeated creation. A repeat changes nothing, even if the first attempt's filter has been dropped
- * since.
- */
+/** The error for a repeated creation: it changes nothing, even if the first attempt's filter has been dropped since. */
 function droppedSince({ kind, name }: Pick<FilterSpec, 'kind' | 'name'>, error: unknown): unknown {
   const problem = inWordsOf(kind, name, error);
   if (!(problem instanceof ProblemError) || problem.httpStatus !== 404) return problem;

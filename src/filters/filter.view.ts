@@ -180,7 +180,7 @@ export function filterView(filter: Filter, stats: FilterStats): Plain<FilterView
     memoryBytes: layers.reduce((sum, layer) => sum + layer.memoryBytes, 0),
     items: stats.items,
     fill: fillOf(filter, stats),
-    // With one layer, this is exactly the layer's own rate.
+    // With one layer, this must be exactly the layer's own rate.
     estimatedErrorRate: layers.length === 1 ? (layers[0] as LayerView).estimatedErrorRate : 1 - absent,
     saturatedCounters: stats.saturatedCells,
     overCapacity: stats.items > capacityOf(filter, stats),

@@ -23,7 +23,7 @@ const COUNT: Verdicts = Array.from({ length: 16 }, (_, n) => ({
   result: n,
 }));
 
-/** Throws if the call is not for such a filter. Between two calls, a name may get another filter. */
+/** Throws if the call doesn't fit the filter. A name may belong to a different filter on the next call. */
 export type Accept = (filter: Filter) => void;
 
 export interface AddItems {

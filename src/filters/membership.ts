@@ -5,7 +5,10 @@ import { whenInTurn, type OrderedOperation } from '../batches/ordered-operation.
 import { turn } from '../event-loop/turn.js';
 import { Store } from '../store/store.token.js';
 
-/** Connects positions and counters: takes items' keys, and returns one byte per item, as defined by the port. */
+/**
+ * Computes the positions of items' keys and calls the store with them. Returns one byte per item, as defined by the
+ * port.
+ */
 @Injectable()
 export class Membership {
   constructor(@Inject(Store) private readonly store: Store) {}

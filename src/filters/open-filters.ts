@@ -4,7 +4,7 @@ import { notFound } from '../errors/not-found.js';
 import { ProblemError } from '../errors/problem.js';
 import { Store } from '../store/store.token.js';
 
-/** How often to try a call. It fails if the filter is cleared during each attempt. */
+/** Maximum number of attempts for a call. It fails if the filter is cleared during each of them. */
 const ATTEMPTS = 3;
 
 /** Opens filters by name, and repeats calls on stale generations. */

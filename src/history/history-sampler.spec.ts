@@ -115,7 +115,7 @@ describe('filter histories', () => {
     const { lists } = store;
     for (let n = 0; n < 10_000; n++) store.filters.set(`more-${n}`, '1');
     await sampler.round(0);
-    // Without a free place, the round doesn't list filters.
+    // Without a free place, a round doesn't list filters.
     expect([store.described.length, store.lists]).toEqual([2 * MOST_WATCHED, lists]);
   });
 

@@ -29,7 +29,7 @@ export const WINDOW_MS = 6 * 3_600_000;
 const POINTS = WINDOW_MS / INTERVAL_MS;
 /** Maximum number of filters watched. Each costs the store one description per minute, and the process 34 KiB. */
 export const MOST_WATCHED = 500;
-/** Filters per page. Small, because a store may need to read each filter on a page. */
+/** Filters per page. Few, because a store may need to read each filter on a page. */
 const PAGE = 100;
 /** How much of a minute a round over MOST_WATCHED filters takes if the store answers immediately. */
 const BUSY_SHARE = 0.9;
@@ -73,7 +73,7 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
     void this.round();
   }
 
-  /** Resolves when no round is in progress, because next the store is closed. */
+  /** Resolves when no round is in progress, because the store is closed next. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stop();
     await this.running;
@@ -125,7 +125,7 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
     }
   }
 
-  /** Waits for `ms`. Throws once the service begins to end. */
+  /** Waits for `ms`. Throws once the service begins to shut down. */
   private async pause(ms: number): Promise<void> {
     const { signal } = this.end;
     signal.throwIfAborted();
@@ -172,7 +172,7 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
     this.full = seen.size === MOST_WATCHED;
   }
 
-  /** Throws STORE_UNAVAILABLE, which ends the round, because more calls would only time out. */
+  /** Throws STORE_UNAVAILABLE to end the round, because more calls would only time out. */
   private async sample(filter: Filter): Promise<void> {
     try {
       const stats = await this.store.describe(filter);
@@ -186,7 +186,7 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
       history.ring.push(pointOf(filter, stats, at));
     } catch (error) {
       const isAway = error instanceof StoreError && error.code === 'STORE_UNAVAILABLE';
-      // The filter was cleared, dropped or lost. The next round finds its new state.
+      // The filter was cleared, dropped or lost. The next round reads its new state.
       if (isAway || !(error instanceof StoreError || error instanceof StaleFilterError)) throw error;
     }
   }

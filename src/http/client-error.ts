@@ -14,7 +14,7 @@ import type { Headers } from './security-headers.js';
 export function answerClientError(error: Error & { code?: string }, socket: Socket, headers: Headers): void {
   const answer = (): void => {
     socket.end(problemAnswer(error, headers));
-    // A client may continue to send, or keep its side open.
+    // The client may keep sending, or keep its side open.
     setTimeout(() => socket.destroy(), LINGER_MS).unref();
   };
   const isGone = error.code === 'ECONNRESET' || !socket.writable;

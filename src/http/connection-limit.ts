@@ -41,7 +41,7 @@ export class ConnectionLimit {
       if (peer.waiting.size > 0 && peer.count > (largest?.count ?? 0)) largest = peer;
     }
     const [longest] = largest?.waiting ?? [];
-    // It counts until it is closed, but can't be chosen again.
+    // The connection counts until it is closed, but can't be chosen again.
     if (longest) largest?.waiting.delete(longest);
     return longest;
   }

@@ -79,7 +79,7 @@ export class Connection {
    * its pipelined requests gets this event.
    */
   begin(request: IncomingMessage, response: ServerResponse, start: Start): void {
-    // If the socket isn't writable, no request can be answered, although Node still reads requests from it.
+    // If the socket isn't writable, no request can be answered, even if Node still reads requests from it.
     if (this.last || !this.socket.writable) return;
     if (this.exchanges.length > MOST_WAITING) {
       this.socket.destroy();
@@ -116,7 +116,7 @@ export class Connection {
     if (this.exchanges[0] !== exchange) return;
     this.exchanges.shift();
     for (const over of exchange.ends) over(exchange.response.writableFinished);
-    // The answer may have closed the connection, and then nothing else can be answered.
+    // The answer may have closed the connection. Then no other request can be answered.
     if (!this.socket.writable) return;
     const next = this.exchanges.at(0);
     if (this.last && !next?.request.complete) this.last();

@@ -16,7 +16,8 @@ export function discard(payload: Readable): void {
   payload.on('error', () => undefined);
   payload.once('end', () => clearTimeout(timer));
   payload.once('close', () => clearTimeout(timer));
-  // A listener, because resume() alone may not be enough. An iterator that was just left may still pause the stream.
+  // Adds a listener, because resume() alone may not be enough: an iterator that was just left may still pause the
+  // stream.
   payload.on('data', () => undefined);
   payload.resume();
 }

@@ -7,7 +7,7 @@ import type { Reply, Request } from '../request/request.js';
 import type { Headers } from './security-headers.js';
 
 /**
- * Parameters may be longer than any name, so that a name that is too long gets the error for names, not for unknown
+ * Parameters may be longer than any name, so that an overlong name gets the error for names, not the one for unknown
  * routes.
  */
 export const ROUTER_OPTIONS = { maxParamLength: 1_024 };
@@ -29,7 +29,7 @@ export function fastifyOptions(logger: Logger, headers: Headers, answer: AnswerE
     routerOptions: ROUTER_OPTIONS,
     // Body readers have their own timeouts, and streams may last as long as they progress.
     requestTimeout: 0,
-    // The hooks refuse these requests, with a problem.
+    // The hooks refuse requests during shutdown, with a problem.
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => answer(error, request, reply.headers(headers)),
     clientErrorHandler: (error, socket) => answerClientError(error, socket, headers),

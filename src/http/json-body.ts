@@ -60,7 +60,7 @@ function readArriving(payload: IncomingMessage, options: WholeBodyOptions): Prom
         discard(payload);
         reject(problem);
       } else resolve(chunks);
-      // The listeners live as long as the request, and must not keep the body in memory.
+      // The listeners live as long as the request, and must not keep the chunks in memory.
       chunks = [];
     };
     const late = (): void =>
@@ -76,7 +76,7 @@ function readArriving(payload: IncomingMessage, options: WholeBodyOptions): Prom
     // An aborted request emits an error before it closes. Its client has left, and gets no answer.
     payload.on('error', () => undefined);
     if (Number(payload.headers['content-length']) > maxBytes) settle(tooLarge(maxBytes));
-    // The client left while the request waited for other work, so no more events will come.
+    // The client disconnected while the request waited for other work, so no more events will come.
     else if (payload.destroyed) settle(cutOff());
     else {
       payload.on('data', (chunk: Buffer) => {

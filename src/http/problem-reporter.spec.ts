@@ -28,7 +28,7 @@ describe('error lines in the log', () => {
   it.each<ErrorCode>(['OVERLOADED', 'STORE_UNAVAILABLE'])('are limited for %s', (code) => {
     report(code, 3_000);
     expect(lines.length).toBeGreaterThan(0);
-    // The test may take longer than one of the budget's spans, so it allows two.
+    // The test may take longer than one of the budget's spans, so allow for two.
     expect(lines.length).toBeLessThanOrEqual(120);
     expect(lines[0]).toMatchObject({ code, requestId: `${code} 0` });
     expect(counted).toEqual(Array<ErrorCode>(3_000).fill(code));

@@ -18,9 +18,9 @@ export function securityHeaders(): Headers {
       directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
     },
     frameguard: { action: 'deny' },
-    // The service speaks plain HTTP. The proxy that terminates TLS adds this header.
+    // The service speaks plain HTTP, so the proxy that terminates TLS must add this header.
     strictTransportSecurity: false,
-    // These are only for old browsers or for pages.
+    // Not needed: these only affect old browsers, or pages.
     originAgentCluster: false,
     xDnsPrefetchControl: false,
     xDownloadOptions: false,

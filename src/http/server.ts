@@ -51,7 +51,7 @@ function cutOffSlow(server: Server, { requestTimeoutMs, streamIdleMs }: ServerCo
     response.once('prefinish', () => {
       // The client has already left, so no `close` would clear the timer.
       if (socket.destroyed) return;
-      // Usually the kernel has taken the whole answer and the request is complete, so nothing depends on the client.
+      // Usually, the kernel has taken the whole answer and the request is complete, so the client can't delay anything.
       if (socket.writableLength === 0 && request.complete) return;
       const late = setTimeout(() => socket.destroy(), requestTimeoutMs);
       response.once('close', () => clearTimeout(late));

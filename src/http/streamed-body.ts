@@ -73,14 +73,14 @@ export class StreamedBody {
         yield chunk;
       }
     } catch (error) {
-      // The client of an aborted request reads no answer, so the exact error doesn't matter.
+      // The client of an aborted request reads no answer, so any error will do.
       throw error instanceof ProblemError
         ? error
         : new ProblemError('REQUEST_TIMEOUT', 'the client closed the connection before the end of the body', {
             cause: error,
           });
     } finally {
-      // Not awaited, because after a timeout the iterator still waits for the sender.
+      // Not awaited: after a timeout, the iterator still waits for the sender.
       source.return?.().catch(() => undefined);
     }
   }

@@ -38,7 +38,7 @@ const FRAMEWORK: ReadonlyMap<string, readonly [ErrorCode, string]> = new Map<
   ],
 ]);
 
-/** The problem document for any error. An unexpected error becomes INTERNAL_ERROR, without details. */
+/** The problem for any error. An unexpected error becomes INTERNAL_ERROR, without details. */
 export function toProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
   if (error instanceof StoreError) {

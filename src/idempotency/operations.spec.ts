@@ -61,7 +61,7 @@ describe('a generated operation id', () => {
     const { id, fingerprint } = operationOf(lease({ max: 1, leaseSeconds: 60, waitSeconds: 20 }));
     expect(operationOf(lease({ max: 1, leaseSeconds: 60 }, id)).fingerprint).toBe(fingerprint);
     expect(() => operationOf(lease({ max: 2, leaseSeconds: 60 }, id))).toThrow('another request');
-    // Writing it again would overflow the stack.
+    // Too deep to serialise: that would overflow the stack.
     const deep = `{"max":1,"x":${'['.repeat(8_000)}${']'.repeat(8_000)}}`;
     expect(operationOf(lease(deep)).fingerprint).toBe(operationOf(lease(deep)).fingerprint);
     expect(idOfRefused(lease(deep))).toEqual(expect.any(String));

@@ -152,7 +152,7 @@ function routeOf(request: Request): string {
   return `${route}\n`;
 }
 
-/** A valid body for a route that waits is shorter. */
+/** On a route that waits, every valid body is shorter. */
 const MAX_WAITING_BYTES = 1_024;
 
 /**
@@ -168,8 +168,8 @@ function bodyOf({ raw, body, routeOptions }: Request): string | Buffer {
 }
 
 /**
- * A text that differs for different items. Not JSON, which writes some characters as six, and blocks may have megabytes
- * of them.
+ * A text that is different for different items. Not JSON, which writes some characters as six, because blocks may have
+ * megabytes of them.
  */
 function textOf(items: readonly (string | UrlWithPayload)[]): string {
   const texts: string[] = [];

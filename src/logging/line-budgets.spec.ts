@@ -17,7 +17,7 @@ describe('line budgets', () => {
     expect(budgets.take('key 7', 1)).toBeUndefined();
     expect(budgets.take('new', 2_000)).toBe(0);
     expect(budgets.take('newer', 2_000)).toBe(0);
-    // A budget with left-out lines is not discarded for another key.
+    // A budget with left-out lines to report must not be discarded for another key.
     expect(budgets.take('key 7', 2_000)).toBe(1);
   });
 });

@@ -29,7 +29,7 @@ const PAGE = `<!doctype html>
 // Without `validatorUrl: null`, the page would send the document's URL to a public service.
 const START = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#api', deepLinking: true, validatorUrl: null });\n`;
 
-/** Also tells the browser to load nothing from other hosts. Swagger UI needs inline styles. */
+/** This policy also tells the browser to load nothing from other hosts. Swagger UI needs inline styles. */
 const POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
 

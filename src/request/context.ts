@@ -24,8 +24,8 @@ interface Carrier extends IncomingMessage {
 }
 
 /**
- * A request's context. It is a member of Node's request, because admission runs before the framework has one. A weak
- * map wouldn't do, because V8's young collections keep all of the map's values, and everything they refer to, so every
+ * A request's context. It is a member of Node's request, because admission runs before the framework has one. Not a
+ * weak map, because V8's young collections keep all of a weak map's values, and everything that they refer to, so every
  * request would reach the old generation.
  */
 export function contextOf(request: Carrier): RequestContext {

@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { SYSTEM_CLOCK } from '#store';
 import type * as Module from './service-clock.js';
 
-/** The source's path, because the compiled module's path would give tests a clock that they can move. */
+/** Imports the source itself, because the compiled module would give tests a clock that they can move. */
 const SOURCE = './service-clock.ts';
 
 it('a service’s clock is the system clock, which cannot be moved', async () => {

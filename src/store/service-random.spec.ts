@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { SEED_BYTES } from '#bloom';
 import type * as Module from './service-random.js';
 
-/** The source's path, because the compiled module's path would give tests a source with equal seeds. */
+/** Imports the source itself, because the compiled module would give tests a source with equal seeds. */
 const SOURCE = './service-random.ts';
 
 describe('a service’s randomness', () => {

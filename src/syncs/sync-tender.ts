@@ -14,7 +14,7 @@ import { Store } from '../store/store.token.js';
 
 const MOST_MS = 10_000;
 const LEAST_MS = 1_000;
-/** How late the service may abandon an idle sync, as a share of the allowed idle time. */
+/** How late the service may abandon an idle sync, as a fraction of the allowed idle time. */
 const SHARE_OF_IDLE = 1 / 4;
 
 /** Maintains the store's syncs periodically, until the service begins to end. */
@@ -39,7 +39,7 @@ export class SyncTender implements OnApplicationBootstrap, BeforeApplicationShut
     this.lifecycle.ending.addEventListener('abort', () => this.end(), { once: true });
   }
 
-  /** Resolves when no run is in progress, because next the store is closed. */
+  /** Resolves when no run is in progress, because the store is closed next. */
   async beforeApplicationShutdown(): Promise<void> {
     this.end();
     await this.running;

@@ -83,7 +83,7 @@ export class TransferService {
       const parts = this.confirmed(file.parts(header), request);
       const checked = kind === 'visited-set' ? checkedQueue(parts, spec, this.config.maxItemBytes) : parts;
       const described = await this.filterLifecycle.import(spec, checked, identity, caller);
-      // A repeated import doesn't need the file, but its sender may not read the answer until it has sent everything.
+      // A repeated import doesn't need the file, but its sender may read the answer only after it has sent everything.
       await file.drain();
       return described;
     } catch (error) {
@@ -94,7 +94,7 @@ export class TransferService {
     }
   }
 
-  /** Logs a failure after the answer has begun, because the caller can no longer get an error answer. */
+  /** Logs a failure after the answer has begun, when the caller can no longer get an error answer. */
   private async *reported<T>(parts: AsyncIterable<T>, requestId: string): AsyncGenerator<T, void, undefined> {
     try {
       yield* parts;

@@ -10,7 +10,7 @@ export let hostStart: usize = 0;
 export let hostLength: u32 = 0;
 
 /**
- * Finds the host in the URL of `length` bytes at `at`: the text between the two slashes after the scheme and the path,
+ * Finds the host in the URL of `length` bytes at `at`: the text from the two slashes after the scheme to the path,
  * query or fragment, without user, password and port. The host is empty if the bytes aren't a URL with a host.
  */
 export function findHost(at: usize, length: u32): void {

@@ -71,7 +71,7 @@ function scale(word: u32, n: u32): u32 {
  * full-width draw per cell. Double hashing would be cheaper, but would raise the error rate within a page.
  */
 function drawCells(seed0: u32, seed1: u32, hashes: i32, shift: u32, out: usize): void {
-  // The all-zero state is the only fixed point of the generator.
+  // The generator would never leave the all-zero state.
   let s0: u32 = (seed0 | seed1) === 0 ? 1 : seed0;
   let s1 = seed1;
   const end = out + 2 * hashes;

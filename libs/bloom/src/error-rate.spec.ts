@@ -44,7 +44,7 @@ const LITERATURE: readonly (readonly [number, string])[] = [
 
 /**
  * Cells per item with the best k, for pages with PAGE_CELLS cells. `independent` is a published estimate for
- * independently drawn cells, rounded up. Our distinct cells need slightly fewer.
+ * independently drawn cells, rounded up. This library's distinct cells need slightly fewer.
  */
 const PAGE_TABLE = [
   { p: 1e-2, classic: 9.59, pages: [10.74, 10.17, 9.89, 9.75], independent: [11.1, 10.3, 10.0, 9.8] },

@@ -43,7 +43,9 @@ function classicCellsPerItemWith(k: number, p: number): number {
 const DEVIATIONS = 12;
 const MORE_ITEMS = 30;
 
-/** More than the number of shapes in use: page sizes from 128 to 4,096 cells, with at most 32 hashes. */
+/**
+ * Limit on cached shapes, higher than the number in use: page sizes from 128 to 4,096 cells, with at most 32 hashes.
+ */
 const MOST_SHAPES = 200;
 const shapes = new Map<string, PagedErrorRate>();
 
@@ -55,7 +57,7 @@ export class PagedErrorRate {
   private state: Float64Array;
   private next: Float64Array;
 
-  /** The cached object for a shape. Most of the work goes into its tables, and there are few shapes. */
+  /** The cached object for a shape. Its tables are most of the work, and few shapes are in use. */
   static of(pageCells: number, hashes: number): PagedErrorRate {
     const shape = `${pageCells}/${hashes}`;
     let rate = shapes.get(shape);

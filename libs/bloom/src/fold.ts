@@ -25,7 +25,7 @@ export function foldDuplicates(positions: Positions): Folded | undefined {
   let kept = 0;
   for (let i = 0; i < count; i++) {
     const h = i * 4;
-    // All of a host's URLs may share the first word.
+    // Uses two words, because all of a host's URLs may share the first one.
     let slot = ((hash[h] as number) ^ (hash[h + 1] as number)) & (size - 1);
     let other = slots[slot] as number;
     while (other >= 0 && !sameHash(hash, h, (original[other] as number) * 4)) {

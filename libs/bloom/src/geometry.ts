@@ -1,5 +1,5 @@
 /**
- * Everything except the seed that turns a key into positions.
+ * Everything except the seed that determines a key's positions.
  *
  * A filter has `segments` byte strings of equal length, a segment has `pagesPerSegment` pages, and a page has
  * `pageCells` adjacent cells. A cell is a 4-bit counter (counting filter), one bit (standard filter), or a 4-bit

@@ -82,7 +82,7 @@ function loadStrings(keys: readonly string[]): void {
     at += ascii ? key.length : Buffer.byteLength(key);
     span[2 * i + 1] = at;
   }
-  // The encoder has merged a lone surrogate at the end of one key with one at the start of the next.
+  // The encoder joined a lone surrogate at the end of one key with one at the start of the next.
   if (at !== written) throw new RangeError('a key is not well-formed Unicode');
 }
 
@@ -158,7 +158,7 @@ export function hashBytes(scheme: number, seed: Uint8Array, bytes: Uint8Array): 
   return views.hash.slice(0, 4);
 }
 
-/** A JSON array's strings, and the offset after its closing bracket. */
+/** The strings of a JSON array, and the offset after its closing bracket. */
 export interface ReadStrings {
   /** Has the format of PackedKeys.span. */
   readonly span: Uint32Array;

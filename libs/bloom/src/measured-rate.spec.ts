@@ -86,8 +86,8 @@ function upperBound(queries: number, p: number): number {
 }
 
 describe.each(HASH_SCHEMES)('G2 measured error rate, hash scheme %i', (scheme) => {
-  // The largest filters run with only one scheme and two rates, because they differ in the number of pages, not in the
-  // hashes.
+  // The largest filters run with only one scheme and two rates, because they differ from the others only in the number
+  // of pages.
   const isDefault = scheme === DEFAULT_HASH_SCHEME;
   const grid = CAPACITIES.flatMap((n) => RATES.map((p) => ({ n, p }))).filter(
     ({ n, p }) => n <= 100_000 || (isDefault && (p === 1e-2 || p === 1e-6)),
@@ -125,7 +125,7 @@ describe.each(HASH_SCHEMES)('G2 measured error rate, hash scheme %i', (scheme) =
       expect(filter.pass(200_000, absent, false)).toBeLessThan(upperBound(200_000, 0.01));
     });
 
-  /** Some words of these keys' hashes are equal. Positions must still be independent. */
+  /** Some words of such a short key's hash are equal. Its positions must still be independent. */
   it.each([4, 8])('keys of %d bytes, p = 0.001', (width) => {
     const n = 100_000;
     const key = (i: number) => i.toString(36).padStart(width, '0');

@@ -114,7 +114,7 @@ export function relocate(positions: Positions, geometry: Geometry, indexes?: Uin
   const { count, hash, segment, page } = relocated;
   const { segments, spread } = geometry;
   if (spread === undefined) {
-    // One loop for both kinds takes a third longer.
+    // Two loops: a single one for both cases takes a third longer.
     for (let i = 0; i < count; i++) {
       segment[i] = scale(hash[4 * i] as number, segments);
       page[i] = scale(hash[4 * i + 1] as number, pagesPerSegment);
@@ -189,7 +189,7 @@ export function segmentOf(h0: number, h1: number, geometry: Pick<Geometry, 'segm
   return scale(h0, spread) * perRun + scale(h1, perRun);
 }
 
-/** Maps a 32-bit hash word evenly onto [0, n). For n up to 2^21 the product is below 2^53 and thus exact. */
+/** Maps a 32-bit hash word evenly onto [0, n). For n up to 2^21 the product is below 2^53, so it is exact. */
 function scale(word: number, n: number): number {
   return Math.floor((word * n) / 0x1_0000_0000);
 }

@@ -35,7 +35,7 @@ describe('a geometry’s capacity at a rate', () => {
     }
   });
 
-  // An import's caller chooses the page size and the number of hashes.
+  // The caller of an import chooses the page size and the number of hashes.
   it('is cheap to compute, for any page size and number of hashes', () => {
     const at = jest.spyOn(PagedErrorRate.prototype, 'at');
     try {
@@ -87,7 +87,7 @@ describe('the work of sizing', () => {
   it.each(RATES)('computes fewer than 1,300 page rates: p = %d', (p) => {
     const at = jest.spyOn(PagedErrorRate.prototype, 'at');
     try {
-      // No earlier plan has used this rate.
+      // Use a rate that no earlier plan has used, so that nothing is cached.
       pageShapeFor(p * (1 - 1e-7));
       expect(at.mock.calls.length).toBeGreaterThan(0);
       expect(at.mock.calls.length).toBeLessThan(1_300);

@@ -110,8 +110,8 @@ export function assertSizing({ capacity, errorRate }: Sizing): void {
 }
 
 /**
- * Filters that age get this many times the cells, because forgotten items can leave counts in cells that other items
- * keep alive until they expire.
+ * Filters that age get this many times as many cells, because forgotten items can leave counts in cells that other
+ * items keep alive until they expire.
  */
 const AGED_ALLOWANCE = 1.02;
 
@@ -159,7 +159,7 @@ function segmentsFor(pages: number, bytesPerPage: number, segmentation: Segmenta
   const affordable =
     minSegmentBytes === 0 ? minSegments : Math.floor((pages * bytesPerPage) / minSegmentBytes);
   const wanted = Math.max(1, Math.min(minSegments, affordable));
-  // A multiple of the wanted number spreads segments evenly.
+  // A multiple of the wanted number, so that the segments are evenly spread.
   const least = Math.ceil(needed / wanted) * wanted;
   const bytesAt = (segments: number) => Math.ceil(pages / segments) * bytesPerPage;
   if (!allocatedBytes) return least;

@@ -97,7 +97,7 @@ export async function* answersTo<Block, Answer>(
         break;
       }
     }
-    // The stop may have made the source fail.
+    // The stop itself may have made the source fail.
     if (!ended || failed) stop?.throwIfAborted();
     if (failed) throw failed.error;
   } finally {
@@ -105,7 +105,7 @@ export async function* answersTo<Block, Answer>(
     stop?.removeEventListener('abort', end);
     leaving.abort(new DOMException('the caller stopped reading', 'AbortError'));
     const left = blocks.return(undefined).catch(nothing);
-    // Waiting for a source that hangs would block the reader.
+    // Don't wait for a source that hangs: that would block the reader.
     if (!reading) await left;
   }
 }

@@ -21,7 +21,10 @@ export async function jsonOf(response: Response, call: string): Promise<unknown>
   }
 }
 
-/** Returns the error for an unsuccessful answer: by its code, or that the answer isn't from an Unseen service. */
+/**
+ * Returns the error for an unsuccessful answer, by its code. If the answer isn't from an Unseen service, the error says
+ * so.
+ */
 export async function refusalOf(response: Response, call: string): Promise<ServiceError | AnswerError> {
   const { status, headers } = response;
   if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
@@ -69,7 +72,7 @@ function isFault(value: unknown): value is Fault {
 async function textOf(response: Response, most: number, call: string): Promise<string> {
   const { body, headers } = response;
   const length = headers.get('content-length');
-  // The header gives the length of the encoded bytes.
+  // With a content encoding, the header gives the encoded length.
   const isWhole = length !== null && headers.get('content-encoding') === null;
   if (body === null || (isWhole && Number(length) <= most)) return response.text();
   const reader = body.getReader();

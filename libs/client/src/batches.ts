@@ -15,9 +15,8 @@ export interface CallOptions {
 /** Options for a call that changes something. */
 export interface ChangeOptions extends CallOptions {
   /**
-   * Lets several processes make a call only once, because for 24 hours, the service executes calls with the same key
-   * once. 1 to 230 visible ASCII characters. Default: a random key for each call, which the client also uses for its
-   * retries.
+   * Lets several processes make a call only once: for 24 hours, the service executes calls with the same key once. 1 to
+   * 230 visible ASCII characters. Default: a random key for each call, which the client also uses for its retries.
    */
   readonly idempotencyKey?: string;
 }

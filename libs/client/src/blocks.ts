@@ -12,15 +12,15 @@ export interface Cutting<Entry> {
   readonly sizeOf: (entry: Entry) => number;
   /** How long a block's first entry waits for more, in ms. Default: until the block is full. */
   readonly maxWaitMs?: number | undefined;
-  /** Whether the entries since the last block become a block if the source fails. */
+  /** True: if the source fails, the entries since the last block still become a block. */
   readonly keepsRest: boolean;
   /** How many entries at the start to leave out. */
   readonly skip?: number;
   /** Called for each skipped entry. */
   readonly skipped?: (entry: Entry) => void;
   /**
-   * Blocks end after these numbers of entries, including skipped ones. Before the last of them, `maxWaitMs` doesn't end
-   * blocks.
+   * Blocks end after these numbers of entries, including skipped ones. Up to the last of these ends, `maxWaitMs`
+   * doesn't end blocks.
    */
   readonly cuts?: readonly number[];
 }
@@ -39,7 +39,7 @@ export async function* blocksOf<Entry>(
   try {
     if (Symbol.asyncIterator in source) yield* blocksOfAsync(source, block, cutting.maxWaitMs);
     else {
-      // `yield*` would wait one turn for each entry.
+      // Don't use `yield*`, which waits one turn for each entry.
       for (const given of source) for (const full of block.fill(given)) yield full;
     }
   } catch (error) {
@@ -67,7 +67,7 @@ async function* blocksOfAsync<Entry>(
   let ended = false;
   const read = (): Promise<IteratorResult<Given<Entry>>> => {
     const next = reader.next();
-    // The error is handled later, after the entries before it. A failed source isn't closed.
+    // The error is handled later, after the entries before it. Don't close a source that has failed.
     next.catch(() => (ended = true));
     return next;
   };
@@ -115,7 +115,7 @@ class Block<Entry> {
     return this.entries.length === 0;
   }
 
-  /** Whether the block may end here. Before a cut, blocks must end where they ended before. */
+  /** True if the block may end here. Up to the last cut, blocks must end where they ended before. */
   get mayEnd(): boolean {
     return !this.isEmpty && this.cuts.length === 0;
   }

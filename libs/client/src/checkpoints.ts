@@ -13,7 +13,10 @@ export interface Checkpoint {
   readonly counts: Readonly<Record<string, number>>;
   /** Number of refused entries, which `counts` doesn't include. */
   readonly refused: number;
-  /** Where later blocks ended before they were full, in entries from the start. A retried block ends there again. */
+  /**
+   * For later blocks that ended before they were full: their ends, in entries from the start. On a retry, they end
+   * there again.
+   */
   readonly cuts: readonly number[];
 }
 
@@ -47,7 +50,7 @@ export class Checkpoints {
     return this.saving;
   }
 
-  /** Records a block that has its results, like all earlier blocks. `digest`: of all entries up to its end. */
+  /** Records a block once it and all earlier blocks have their results. `digest`: of all entries up to its end. */
   took(
     { from, results }: Pick<SentBlock<unknown, string | number | boolean>, 'from' | 'results'>,
     digest: string,

@@ -54,7 +54,7 @@ export class UnseenClient {
       apiKey: apiKey === undefined ? undefined : visible(apiKey),
       timeoutMs: milliseconds('timeoutMs', timeoutMs),
       attemptMs: milliseconds('attemptMs', attemptMs),
-      // Browsers only accept calls on the window.
+      // Wraps fetch, because browsers throw if it is called as a method of another object.
       fetch: options.fetch ?? ((input, init) => fetch(input, init)),
       onRetry: options.onRetry ?? (({ message }) => console.warn(`unseen: ${message}`)),
     });
@@ -156,7 +156,7 @@ function serviceUrl(text: string | URL): URL {
   return url;
 }
 
-/** Hides passwords and tokens. */
+/** Shows a URL without passwords and tokens. */
 function shown(text: string | URL): string {
   const masked = String(text)
     .replace(/[?#][^]*/, '?***')
@@ -165,7 +165,8 @@ function shown(text: string | URL): string {
 }
 
 /**
- * Checks that a header can contain the API key. Throws TypeError without the key, because fetch's error would show it.
+ * Checks that a header can contain the API key. Throws a TypeError that doesn't show the key, because fetch's error
+ * would.
  */
 function visible(apiKey: string): string {
   const key = apiKey.trim();

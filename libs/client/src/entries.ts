@@ -3,7 +3,7 @@ export class BadEntry {
   constructor(readonly reason: string) {}
 }
 
-/** About how many characters an entry takes in a body. An object has two texts. */
+/** About how many characters an entry takes in a body. An object entry has two strings. */
 export function sizeOf(entry: unknown): number {
   if (typeof entry === 'string') return entry.length + 3;
   const { url, payload } = (entry ?? {}) as { url?: unknown; payload?: unknown };
@@ -20,7 +20,7 @@ export class Digest {
 
   add(entry: unknown): void {
     if (typeof entry === 'string') this.addText(entry, 0);
-    // A bad entry's reason may be worded differently next time.
+    // Leave out a bad entry's reason, which may be worded differently next time.
     else if (entry instanceof BadEntry) this.addText('', 1);
     else {
       const { url, payload } = (entry ?? {}) as { url?: unknown; payload?: unknown };
@@ -34,7 +34,9 @@ export class Digest {
     return Array.from(this.lanes, (lane) => (lane >>> 0).toString(16).padStart(8, '0')).join('');
   }
 
-  /** A word has two characters. The first word has the length, so two different texts never give the same words. */
+  /**
+   * Puts two characters into a word. The first word holds the length, so two different texts never give the same words.
+   */
   private addText(text: string, kind: 0 | 1 | 2 | 3): void {
     const { lanes } = this;
     const { length } = text;

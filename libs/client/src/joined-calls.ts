@@ -117,7 +117,7 @@ export class JoinedCalls<Entry, Result> {
       );
       places.forEach((place, i) => batch[place]?.resolve(answer[i] as Result));
     } catch (error) {
-      // This doesn't affect callers whose entries have already been refused.
+      // Callers whose entries were refused already have their own errors, so this doesn't affect them.
       for (const { reject } of batch) reject(error as Error);
     }
   }

@@ -26,6 +26,6 @@ function textOf(thrown: unknown): string {
 function cut(text: string): string {
   const bytes = new TextEncoder().encode(text.slice(0, MOST_BYTES));
   if (bytes.length <= MOST_BYTES) return text.slice(0, MOST_BYTES).toWellFormed();
-  // Decoded as part of a stream, which drops a character that was cut in two.
+  // Decodes as part of a stream, which drops a character that was cut in two.
   return new TextDecoder().decode(bytes.subarray(0, MOST_BYTES), { stream: true });
 }

@@ -45,7 +45,7 @@ function faultsByPlace(
   count: number,
 ): ReadonlyMap<number, Fault> | undefined {
   const faults = new Map<number, Fault>();
-  // An entry larger than a block is sent alone.
+  // An entry larger than a block is sent alone, so the refusal is about this entry.
   if (code === 'BODY_TOO_LARGE' && count === 1)
     return faults.set(0, { pointer: '#', detail: `is too large: ${detail}` });
   for (const fault of errors) {

@@ -32,7 +32,7 @@ export interface RequestOptions {
   readonly onRetry: (retrying: Retrying) => void;
 }
 
-/** Says that a call has been failing for a while and is being retried. */
+/** A notice that a call has been failing for a while and is being retried. */
 export interface Retrying {
   /** A line for people, such as `retrying, connection refused by 127.0.0.1:3000`. */
   readonly message: string;
@@ -89,7 +89,7 @@ export class Requests {
           return answer;
         } catch (error) {
           call.signal?.throwIfAborted();
-          // A refusal is also an answer, so the service is available.
+          // The service is available, because a refusal is also an answer.
           if (error instanceof ServiceError && !(error instanceof UnavailableError)) this.isTold = false;
           if (!mayRepeat(call, error)) throw error;
           const waitMs = backOffMs(
@@ -173,7 +173,7 @@ export class Requests {
 }
 
 function mayRepeat({ repeatable, body }: Call, error: unknown): error is UnseenError {
-  // A stream is consumed by the first attempt, even one that is refused.
+  // The first attempt consumes a stream, even if it is refused.
   if (body instanceof ReadableStream) return false;
   if (error instanceof UnreachableError) return repeatable;
   // The service refused these before executing them, or says that a retry is safe.
@@ -192,7 +192,7 @@ function causeOf(error: unknown): string {
   );
 }
 
-/** Node.js says so in the cause of fetch's error, but browsers don't. */
+/** True if the connection was refused. Only Node.js reports this, in the cause of fetch's error. */
 function isRefused({ cause }: UnseenError): boolean {
   const { cause: inner } = (cause ?? {}) as { cause?: { code?: unknown } };
   return inner?.code === 'ECONNREFUSED';

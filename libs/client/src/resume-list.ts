@@ -9,7 +9,7 @@ import type { Given, ListedIn, ListVerb, SendListOptions } from './send-list-opt
 
 /** Options for a list that can be resumed. */
 export interface ResumeListOptions<Listed, Result> extends SendListOptions<Listed, Result> {
-  /** This list's last saved checkpoint. Default: start at the beginning. */
+  /** The list's last saved checkpoint. Default: start at the beginning. */
   readonly from?: Checkpoint | undefined;
   /**
    * Saves a checkpoint, which replaces the previous one. Called before the first block, before a block that isn't full
@@ -49,7 +49,7 @@ export async function resumeList<
   } catch (error) {
     const isReused = error instanceof ServiceError && error.code === 'IDEMPOTENCY_KEY_REUSED';
     if (!isReused || !from) throw error;
-    // An earlier call sent another block with this key and was killed before the answer.
+    // An earlier call was killed before it got the answer for a different block with this key.
     const { entries } = checkpoints.last;
     throw new ChangedListError(`the entries after the first ${entries} differ`, { cause: error });
   } finally {
@@ -76,7 +76,7 @@ async function* digestedBlocks<Listed>(
   };
   const cutting = { sizeOf, maxWaitMs, keepsRest: false, skip, skipped, cuts };
   for await (const entries of blocksOf(source as Source<Listed>, cutting)) {
-    // A slow source may yield entries after the list has ended.
+    // If the source is slow, it may yield entries after the list has ended.
     if (checkpoints.isOver) return;
     const from = end;
     end += entries.length;

@@ -6,7 +6,7 @@ import type { WorkerOptions } from './worker-options.js';
 const MOST_DELAY_SECONDS = 3_600;
 const LONGEST_DELAY_SECONDS = 86_400;
 /**
- * Minimum delay for a URL that the worker gives up on. Without it, the queue would return the URL before it looks
+ * Minimum delay for a URL that the worker gives up on. With a shorter one, the URL would return before the queue looks
  * empty.
  */
 const GIVEN_UP_SECONDS = 60;
@@ -61,7 +61,7 @@ export class Retries {
       const delaySeconds = Math.min(LONGEST_DELAY_SECONDS, Math.max(GIVEN_UP_SECONDS, ranSeconds, delay));
       return { release: { reason, delaySeconds, ...(hostDelay && { hostDelaySeconds: delay }) } };
     }
-    // The URL waits with its host.
+    // The URL waits together with its host.
     if (hostDelay) return { release: { reason, hostDelaySeconds: delay, countAttempt } };
     return { release: { reason, delaySeconds: delay, countAttempt }, awaitedMs: delay * 1_000 };
   }

@@ -6,7 +6,7 @@
 export function parseRetryAfter(header: string | null, now = Date.now()): number | undefined {
   const text = header?.trim() ?? '';
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  // Date.parse also accepts texts that aren't HTTP dates.
+  // Date.parse also accepts strings that aren't HTTP dates.
   if (!/^[A-Z][a-z]+, .+ GMT$/.test(text)) return undefined;
   const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - now) / 1_000));

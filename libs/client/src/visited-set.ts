@@ -49,8 +49,8 @@ export interface DiscoverOptions extends VisitOptions {
 /** Options for `ack`. */
 export interface AckOptions extends ChangeOptions {
   /**
-   * The URLs come back to the queue after this time, as if they had never been leased: 1 to 315,360,000. Not for sets
-   * that age. Default: they leave the queue.
+   * The URLs come back to the queue after this many seconds, as if they had never been leased: 1 to 315,360,000. Not
+   * for sets that age. Default: they leave the queue.
    */
   readonly againAfterSeconds?: number;
 }
@@ -104,7 +104,7 @@ export class VisitedSet extends Handle<
    * URL out of both.
    */
   readonly discover: Verb<string | UrlWithPayload, 'new' | 'seen' | 'limited' | 'invalid', DiscoverOptions>;
-  /** Visits URLs, so that they are seen from now on. */
+  /** Marks URLs as visited. From then on, they are seen. */
   readonly visit: Verb<string, 'new' | 'seen' | 'invalid', VisitOptions>;
   /** Checks URLs without changing anything. */
   readonly check: Verb<string, 'seen' | 'unseen' | 'invalid', CallOptions>;

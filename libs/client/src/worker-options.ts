@@ -54,6 +54,6 @@ export interface Work {
    * worker was stopped.
    */
   readonly released: number;
-  /** Number of URLs processed too late, so another worker may have processed them after their lease had ended. */
+  /** Number of URLs processed too late: their lease had ended, so another worker may have processed them too. */
   readonly lost: number;
 }

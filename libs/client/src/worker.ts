@@ -126,7 +126,7 @@ export class Worker {
   /** Leases up to `max` URLs. Releases URLs that arrive after a stop. */
   private async lease(max: number): Promise<readonly Held[]> {
     const { leaseSeconds, untilEmpty, waitSeconds } = this.options;
-    // With `untilEmpty`, a long wait would only delay the worker's end.
+    // With `untilEmpty`, a long wait would only delay the end.
     const asked = { max, leaseSeconds, waitSeconds: untilEmpty ? Math.min(1, waitSeconds) : waitSeconds };
     const idempotencyKey = randomKey();
     const untilMs = this.leaseEnd();
@@ -208,7 +208,7 @@ export class Worker {
       isDelayed = word === 'released';
       return word;
     } finally {
-      // The service may have executed a release without its answer arriving.
+      // Even if the answer got lost, the service may have executed the release.
       if (isDelayed && awaitedMs !== undefined) this.retries.awaitFor(awaitedMs);
     }
   }
@@ -260,7 +260,7 @@ export class Worker {
     await (ms === undefined ? freed : Promise.race([freed, this.rest(ms)]));
   }
 
-  /** Pauses, but not after the worker is stopped. */
+  /** Pauses, or returns immediately if the worker is stopped. */
   private async rest(ms: number): Promise<void> {
     await pause(ms, this.stopping.signal).catch(() => undefined);
   }
@@ -270,7 +270,7 @@ export class Worker {
     try {
       this.options.onError(error, task);
     } catch {
-      // Ignored.
+      // A failing listener must not stop the worker.
     }
   }
 }

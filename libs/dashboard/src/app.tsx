@@ -103,7 +103,7 @@ const AWAY_WORDS: Readonly<Record<Away, string>> = {
   back: 'The service is back.',
 };
 
-/** Always in the page, so that screen readers announce changes in its text. */
+/** Always in the page: screen readers announce changes only in an element that already exists. */
 function AwayBanner(): preact.JSX.Element {
   const now = away.value;
   return (
@@ -115,7 +115,8 @@ function AwayBanner(): preact.JSX.Element {
 }
 
 /**
- * Polls the service, so that screens without polling also notice when it is available again. Shows that it is polling.
+ * Polls the service, so that a screen without its own poll also notices when the service is available again. Shows the
+ * polling.
  */
 function Asking(): preact.JSX.Element {
   usePoll('away', (signal) => client.value.filters({ pageSize: 1, signal }).next());
@@ -147,7 +148,7 @@ function Main(): preact.JSX.Element {
   return <Screen key={at} at={at} />;
 }
 
-/** Retries with the usual poll. */
+/** Shows why the page can't start. The usual poll retries. */
 function CannotStart({ error }: { readonly error: Error }): preact.JSX.Element {
   const { refresh } = usePoll('start', start);
   return <Failure error={error} what="The dashboard cannot start yet" retry={refresh} />;
@@ -156,7 +157,8 @@ function CannotStart({ error }: { readonly error: Error }): preact.JSX.Element {
 /** The screen for the current place. */
 function Screen({ at }: { readonly at: string }): preact.JSX.Element {
   const { path } = place.value;
-  // A proxy may have altered an answer so that the screen can't render it. The header and other screens keep working.
+  // A proxy may have altered an answer so that the screen can't render it. The header and the other screens then still
+  // work.
   const [error, again] = useErrorBoundary() as [Error | undefined, () => void];
   if (error) return <Failure error={error} what="This screen cannot be shown" retry={again} />;
   const [first, name, ...more] = path;

@@ -11,7 +11,7 @@ export const LEFT = new Error('the request was cancelled');
 
 const BACK_MS = 4_000;
 
-/** Statuses from gateways that can't reach the service, and from an overloaded service. */
+/** Statuses from gateways that can't reach the service, or from an overloaded service. */
 const PASSING: ReadonlyMap<number, Away> = new Map<number, Away>([
   [429, 'busy'],
   [502, 'service'],
@@ -43,7 +43,7 @@ export function watchedFetch(rejected: () => void): typeof fetch {
   };
 }
 
-/** True if the page cancelled the request because it no longer needs the result. A timeout doesn't count. */
+/** True if the page itself cancelled the request, because it no longer needs the result. False for a timeout. */
 function isLeft(signal: AbortSignal | null | undefined): boolean {
   return signal?.aborted === true && (signal.reason as Error | undefined)?.name !== 'TimeoutError';
 }

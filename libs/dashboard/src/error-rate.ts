@@ -42,7 +42,10 @@ function rateWith(items: number, layers: readonly CurveLayer[], rate: PagedError
   return Math.min(1, sum);
 }
 
-/** In a set that ages, a page begins with a stamp and a counter takes a byte. See libs/store/src/age.ts. */
+/**
+ * Size of the stamp with which a page of a set that ages begins. A counter takes a byte there. See
+ * libs/store/src/age.ts.
+ */
 const STAMP_BYTES = 4;
 
 function layersOf(described: Whole): CurveLayer[] {

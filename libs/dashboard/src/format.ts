@@ -85,7 +85,7 @@ export function clock(iso: string): string {
   return CLOCK.format(new Date(iso));
 }
 
-/** "item" or "items". */
+/** Returns "item" or "items", for example. */
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${whole(count)} ${count === 1 ? one : many}`;
 }

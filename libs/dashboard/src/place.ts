@@ -5,7 +5,7 @@ export interface Place {
   readonly query: URLSearchParams;
 }
 
-/** The user may have typed the hash, so it can be malformed. */
+/** Parses a hash. The user may have typed it, so it can be malformed. */
 export function placeOf(hash: string): Place {
   const [, path = '', query = ''] = /^#?([^?]*)\??(.*)$/s.exec(hash) ?? [];
   return { path: path.split('/').filter(Boolean).map(decoded), query: new URLSearchParams(query) };

@@ -11,14 +11,14 @@ export interface Polled<T> {
   readonly refresh: () => void;
 }
 
-/** How much of the time polls may wait for answers. */
+/** Maximum share of the time that polls may spend waiting for answers. */
 const SHARE = 1 / 10;
 /** Maximum delay after a failure, so that the page recovers soon after the service does. */
 const FAILED_MS = 5_000;
 
 /**
- * Polls now, every `everyMs`, and when the page becomes visible. A hidden page doesn't poll, and slow answers are
- * polled less often. `of` names the subject. If it changes, the state is reset.
+ * Polls now, every `everyMs`, and when the page becomes visible. A hidden page doesn't poll, and slow answers make
+ * polls less frequent. `of` names the subject. If it changes, the state is reset.
  */
 export function usePoll<T>(
   of: string,
@@ -40,7 +40,7 @@ export function usePoll<T>(
       try {
         const data = await latest.current(signal);
         if (!isLeft()) setState({ of, data });
-        // While the service was unavailable, the elapsed time says nothing about the cost of the request.
+        // If the service was unavailable, the elapsed time says nothing about the cost of a request.
         return Math.max(everyMs, wasAway() ? 0 : (performance.now() - begun) / SHARE);
       } catch (error) {
         if (!isLeft()) setState((old) => ({ ...kept(old, of), error: error as Error }));
@@ -49,8 +49,8 @@ export function usePoll<T>(
     };
     const run = async (): Promise<void> => {
       while (!isLeft()) {
-        // Created before the request, because a wake-up while it is pending must poll again, since the answer may be
-        // stale.
+        // Created before the request: a wake-up during the request must cause another poll, since the answer may
+        // already be stale.
         const pause = wakeable(wake);
         await pause(await ask());
         if (document.hidden && !isLeft()) await shown();

@@ -45,7 +45,7 @@ export class RateMeter {
 
 function ratesBetween(before: Look, now: Look): Rates {
   const seconds = Math.max(0.001, (now.atMs - before.atMs) / 1_000);
-  // Counts may go back a little, because another instance may answer that is slightly behind.
+  // Never negative: counts may go back a little if another instance answers that is slightly behind.
   const perSecond = (from: number, to: number): number => Math.max(0, to - from) / seconds;
   return {
     fresh: perSecond(before.added, now.added),

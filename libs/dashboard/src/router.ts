@@ -15,7 +15,9 @@ export function goTo(hash: string): void {
   location.hash = hash;
 }
 
-/** Changes the current place's query without a history entry, because in a search, each letter would add one. */
+/**
+ * Changes the current place's query without adding to the history, because a search would add an entry for each letter.
+ */
 export function setQuery(changes: Readonly<Record<string, string>>): void {
   const { path, query } = place.peek();
   const hash = hashOf(path, { ...Object.fromEntries(query), ...changes });

@@ -10,7 +10,7 @@ export interface Target {
 /** From the File System Access API, which TypeScript doesn't declare. */
 type Picker = (options: { readonly suggestedName: string }) => Promise<FileSystemFileHandle>;
 
-/** Blobs of this size go to the browser, which keeps them outside the heap, and large ones on disk. */
+/** Size of the Blobs to collect. The browser keeps them outside the heap, and large ones on disk. */
 const PART = 8 * 2 ** 20;
 
 /** True if this browser can write a file of any size as a stream. */
@@ -64,7 +64,7 @@ export function download(name: string): Target {
   };
 }
 
-/** The browser reads the object URL some time after the click. */
+/** How long to keep the object URL, because the browser reads it some time after the click. */
 const KEPT_MS = 60_000;
 
 /** Saves a Blob as a download. */

@@ -44,7 +44,7 @@ function clientWith(apiKey: string | undefined, rejected: () => void): UnseenCli
 export const client = computed(() => {
   const own = key.value;
   return clientWith(own, () => {
-    // Ignores a late answer to a key that is no longer in use.
+    // Ignores a late answer for a key that is no longer in use.
     if (key.peek() === own) signOut(own === undefined ? 'now needed' : 'ended');
   });
 });
@@ -60,12 +60,12 @@ export async function start(): Promise<void> {
   }
 }
 
-/** Characters that a header can carry. With others, the browser would report that the service is unreachable. */
+/** Characters that a header can carry. With any other, the browser would report that the service is unreachable. */
 const CARRIED = /^[!-~]+$/;
 
 /**
- * Signs in if the service accepts the key, and then shows the requested screen. Throws UnseenError. A wrong key throws
- * only if the user is already signed in. Otherwise it leads to the sign-in screen.
+ * Signs in if the service accepts the key, and then shows the requested screen. Throws UnseenError. Throws for a wrong
+ * key only if the user is already signed in. Otherwise, it shows the sign-in screen.
  */
 export async function signIn(given: string): Promise<void> {
   if (!CARRIED.test(given)) {

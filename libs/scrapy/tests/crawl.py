@@ -40,7 +40,7 @@ class Given(Spider):
         if self.behaviour.get("late"):
             self.crawler.signals.connect(self.one_more_at_the_end, signal=signals.spider_closed)
         if self.behaviour.get("slow"):
-            # A few at a time, as with links. Otherwise, one call would ask about all URLs.
+            # A few at a time, as with links. Otherwise, a single call would check all URLs.
             self.left = list(self.urls)
             self.coming = 0
             self.crawler.signals.connect(self.stay_for_more, signal=signals.spider_idle)

@@ -28,7 +28,7 @@ class DiscoveryTest(unittest.TestCase):
             with self.subTest(**way):
                 site.hits.clear()
                 site.documents["/robots.txt"] = f"Sitemap: {site.url}/sitemap.xml\n"
-                # An index that lists itself must not cause an endless loop.
+                # An index that lists itself must not make the crawl endless.
                 site.documents["/index.xml"] = _sitemap("sitemapindex", "sitemap", f"{site.url}/pages.xml", f"{site.url}/index.xml")
                 settings = {"UNSEEN_SET": fresh_name(), **way}
                 for pages, fetched in ((3, 3), (5, 2), (5, 0)):

@@ -1,4 +1,4 @@
-"""Pages in the queue whose last retry has failed, with ForgetFailed."""
+"""Tests pages in the queue whose last retry has failed, with ForgetFailed."""
 
 import unittest
 from typing import Any, Dict, List
@@ -31,7 +31,7 @@ class FailedTest(unittest.TestCase):
         return stats
 
     def comes_back(self) -> None:
-        """Waits until the page can be leased again. Until a lease call finds it, the queue counts it as delayed."""
+        """Waits until the page can be leased again. The queue counts it as delayed until a lease call finds it."""
         path = f"/v1/visited-sets/{self.name}/queue"
         leased: List[Dict[str, Any]] = []
 
@@ -76,11 +76,11 @@ class FailedTest(unittest.TestCase):
 
     def test_a_run_tries_a_failing_page_once_no_matter_how_long_it_takes(self) -> None:
         self.links = {self.start: [self.broken, self.site.page(1)], self.site.page(1): [self.site.page(2)]}
-        # Until the page works again.
+        # Wait until the page works again.
         self.site.on_hit = lambda path: self.comes_back() if path == "/page/1" else None
         self.crawl()
         self.assertEqual(self.site.hits, {"/page/0": 1, "/broken/1": 2, "/page/1": 1, "/page/2": 1})
-        # It was postponed once more, but delays no other crawl.
+        # The page was postponed once more, but this delays no other crawl.
         self.assertEqual(self.queue(), {"waiting": 0, "leased": 0, "delayed": 1, "dead": 0})
 
 

@@ -30,7 +30,7 @@ class FingerprintsTest(unittest.TestCase):
         }
         stats = crawl(pages, settings)
         self.assertEqual((stats.get("bloomfilter/filtered"), stats.get("response_received_count")), (7, 3), stats["log"])
-        # The others were also added.
+        # The other requests were also added.
         self.assertEqual(call("GET", f"/v1/filters/{name}.requests")["items"], 10)
 
 

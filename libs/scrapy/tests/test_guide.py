@@ -36,7 +36,7 @@ class GuideTest(unittest.TestCase):
         first, crawled = blocks()
         for settings in (first, {**first, **crawled}):
             with self.subTest(**settings):
-                # Uses the service and the set of this test instead.
+                # Replace the service and the set in the example with those of this test.
                 there = {name: value for name, value in settings.items() if name != "UNSEEN_URL"}
                 spider = fresh_name("guide")
                 runs = [crawl(pages, there, name=spider) for _ in range(2)]

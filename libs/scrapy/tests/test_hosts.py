@@ -59,7 +59,7 @@ class HostsTest(unittest.TestCase):
         self.assertEqual(sum(stats.get("item_scraped_count", 0) for stats in both), 2 * PAGES)
         self.assertEqual({path: count for path, count in self.site.hits.items() if count > 1}, {"/page/2": 2})
         busy, *_ = self.times["/page/2"]
-        # The host's pages are fetched one at a time, so all later ones came after the wait.
+        # The host's pages are fetched one at a time, so every later page must have come after the wait.
         later = [at for path in self.times for at in self.times[path] if at > busy]
         self.assertGreaterEqual(min(later) - busy, WAIT_SECONDS)
         self.assertEqual({state: count for state, count in self.queue().items() if count}, {})
@@ -74,7 +74,7 @@ class HostsTest(unittest.TestCase):
         self.site.busy["/page/2"] = "3600"
         stats = crawl(self.urls(), self.settings())
         self.assertEqual(stats.get("finish_reason"), "finished", stats["log"][-3000:])
-        # How many other pages it had already fetched depends on its speed. The rest wait as well.
+        # The number of pages that the crawl had already fetched depends on its speed. The rest must wait.
         postponed = stats.get("unseen/postponed")
         self.assertEqual((stats.get("item_scraped_count"), stats.get("unseen/left")), (2 * PAGES - postponed, postponed))
         self.assertEqual(self.queue()["delayed"], postponed)

@@ -72,7 +72,7 @@ class LeasesTest(unittest.TestCase):
         self.leases.fail("first")
         self.assertFalse(self.leases.detach(self.page))
         self.assertEqual(self.leases.take_failed(), ([], []))
-        # It does not wait for an answer about links.
+        # The first lease can be taken without an answer about its links.
         self.leases.hold_all()
         self.assertTrue(self.leases.detach(retry))
         self.assertEqual(self.leases.take_failed(), (["first"], [TARGET]))

@@ -16,8 +16,7 @@ from scrapy_unseen.queued import QueuedScheduler
 
 #: Most crawls need no more pages than this.
 FEW = 40
-#: Enough for a crawl to lease more than once, and for pages to wait in the queue while it has as many leases as it
-#: takes.
+#: Enough that a crawl leases more than once, and that pages wait in the queue while it holds as many leases as it may.
 MANY = 150
 #: A crawl of many pages is stopped after this many.
 BEFORE = 50
@@ -271,7 +270,7 @@ class QueuedTest(unittest.TestCase):
         stats = self.crawl(SCHEDULER="tests.crawl.MissesAnswer", CLOSESPIDER_PAGECOUNT=20)
         self.assertEqual(stats.get("finish_reason"), "closespider_pagecount", stats["log"][-3000:])
         self.assert_all_done(self.crawl())
-        # Its links may not have been fetched.
+        # The page is fetched again, because its links may not have been fetched.
         self.assertEqual(self.site.hits["/page/0"], 2)
 
     def test_a_page_whose_lease_expires_is_fetched_once_by_a_run(self) -> None:

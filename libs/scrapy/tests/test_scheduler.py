@@ -95,12 +95,12 @@ class SchedulerTest(unittest.TestCase):
                 self.site.hits.clear()
                 stats = crawl([self.site.page(1), f"{self.site.url}/moved/page/1"], settings)
                 self.assert_stats(stats, bloomfilter__filtered=2, response_received_count=0)
-                # The target was not checked either.
+                # Nor was the target checked.
                 self.assertEqual(self.site.hits, {})
 
     def test_a_page_whose_callback_fails_is_tried_by_the_next_run(self) -> None:
-        # The first fragment is the same page to the filter of a run, as it is to Scrapy's. The last request goes to the
-        # errback.
+        # Like Scrapy's filter, the filter of a run treats the first fragment as the same page. The last request goes to
+        # the errback.
         pages = [*(self.site.page(i) for i in range(20)), f"{self.site.page(0)}#part", f"{self.site.url}/gone/1"]
         settings = {**self.settings, **CRAWLED}
         first = crawl(pages, settings, fails=["/page/3", "/page/4"])
@@ -128,7 +128,7 @@ class SchedulerTest(unittest.TestCase):
         pages = [page, broken, f"{self.site.url}/moved/broken/2"]
         # With a queue, the pages return to the queue.
         settings = {**self.settings, "UNSEEN_VISITED_WHEN": "scheduled", "DOWNLOADER_MIDDLEWARES": {"scrapy_unseen.ForgetFailed": 540}}
-        # The same run does not retry a page that is found again.
+        # The same run does not retry a forgotten page, even if it finds the page again.
         crawl(pages, settings, forgets=[page], links={broken: [broken]})
         self.assertEqual([self.site.hits[path] for path in ("/page/1", "/broken/1", "/broken/2")], [1, 2, 2])
         self.site.broken = False
@@ -149,7 +149,7 @@ class SchedulerTest(unittest.TestCase):
                 self.assertEqual(check["results"], ["seen", "unseen", "seen"])
 
     def test_requests_after_the_end_are_not_visited(self) -> None:
-        # Each is checked immediately.
+        # Check each request immediately.
         settings = {**self.settings, "UNSEEN_BATCH_SIZE": 1}
         stats = crawl([self.site.page(1)], settings, late=self.site.page(2))
         self.assert_stats(stats, response_received_count=1, unseen__dropped=1)

@@ -93,7 +93,7 @@ class ServiceTest(unittest.TestCase):
 
         counts = [0]
         with patch.multiple("scrapy_unseen.service", AWAY_SECONDS=2, MOST_WAIT=0.05), patch("time.monotonic", clock):
-            # The next attempt is due before the second and the last call, and not before the third.
+            # Another attempt is due before the second call and the last one, but not before the third.
             for passes in (0, 100, 0, 100):
                 now[0] += passes
                 with self.assertRaisesRegex(ServiceUnavailable, "503"):

@@ -170,7 +170,7 @@ class UnavailableTest(unittest.TestCase):
                     # Cache no answers.
                     settings = {**self.settings("new", 0.5), **kind, "UNSEEN_CACHE_SECONDS": 0, "UNSEEN_BATCH_SIZE": 50}
                     stats = crawl(self.pages[:1], settings, follows=True)
-                    # By default, the remaining pages may be in the queue. If the crawl already held all pages, it has
+                    # By default, the remaining pages may be in the queue. A crawl that already held all pages has
                     # finished.
                     may_be_whole = not kind and before > 0 and len(self.site.hits) == pages
                     reasons = {reason, "finished"} if may_be_whole else {reason}
@@ -194,7 +194,7 @@ class UnavailableTest(unittest.TestCase):
                 self.relay.open()
             if not back.is_set() and number > 5 and is_there(found):
                 back.set()
-            # New pages until the service answers again, and all earlier pages.
+            # Links to a new page until the service answers again, and to all earlier pages.
             more = [] if back.is_set() else [f"/page/{number + 1}"]
             return [*(f"/page/{i}" for i in range(number + 1)), *more]
 
@@ -211,7 +211,7 @@ class UnavailableTest(unittest.TestCase):
                 held = threading.Semaphore(0)
                 if opening:
                     self.relay.held = held
-                # Longer than a test waits for the end of a crawl.
+                # Longer than a test waits for a crawl to end.
                 crawling = start_crawl(self.pages[:1], self.settings("new", 3_600), follows=True)
                 if not opening:
                     self.relay.held = None
@@ -262,7 +262,7 @@ class UnavailableTest(unittest.TestCase):
                 self.site.hits.clear()
                 self.shut_after(BEFORE)
                 settings = {**self.settings("close", LONGER), "UNSEEN_VISITED_WHEN": visited_when, "UNSEEN_LEASE_SECONDS": 5}
-                # Even if the spider refuses to close.
+                # The crawl ends even if the spider refuses to close.
                 stats = crawl(self.pages, settings, slow=True, stays=True)
                 self.assertEqual(stats.get("finish_reason"), "unseen_unavailable", stats["log"][-3000:])
                 first = len(self.site.hits)
@@ -272,8 +272,8 @@ class UnavailableTest(unittest.TestCase):
                 again = crawl(self.pages, settings)
                 self.assertEqual(again.get("finish_reason"), "finished", again["log"][-3000:])
                 self.assertEqual(len(self.site.hits), PAGES)
-                # Calls without an answer may or may not have visited pages. The crawl fetches these pages, so that it
-                # misses none.
+                # Calls without an answer may or may not have visited their pages. The crawl fetches these pages again,
+                # so that it misses none.
                 twice = sum(self.site.hits.values()) - PAGES
                 # A page stays in the queue until all its links are queued.
                 self.assertLessEqual(twice, stats.get("unseen/unknown", 0) if visited_when == "scheduled" else first)

@@ -16,10 +16,7 @@ import { type Geometry, itemsPerPageFromFill, pageBytes, STAMP_BYTES } from '#bl
 export const EPOCHS_OF_AGE = 13;
 /** Number of epochs that the lower half of a cell can distinguish. */
 export const CYCLE = 16;
-/**
- * Maximum number of epochs that a page's stamp may lag behind while the last epoch of an item added now still fits in a
- * cell.
- */
+/** How far a page's stamp may lag behind, in epochs, before the last epoch of a new item no longer fits in a cell. */
 export const MOST_BEHIND = CYCLE - 1 - EPOCHS_OF_AGE;
 /** Limits on the maximum age, in seconds: 10 s to ten years. */
 export const MIN_MAX_AGE_SECONDS = 10;
@@ -27,12 +24,12 @@ export const MAX_MAX_AGE_SECONDS = 315_576_000;
 /** Default limit on hidden items per filter: removed items whose cells are all kept live by other items. */
 export const DEFAULT_MAX_HIDDEN = 1_000_000;
 
-/** Length of an epoch, in ms, for this maximum age. */
+/** Length of an epoch in ms, for a maximum age in seconds. */
 export function epochMs(maxAgeSeconds: number): number {
   return Math.ceil((maxAgeSeconds * 1_000) / EPOCHS_OF_AGE);
 }
 
-/** How many epochs after `epoch` an item added now for `ttlMs` is live: 0 to EPOCHS_OF_AGE. */
+/** Number of epochs after `epoch` for which an item added now with `ttlMs` is live: 0 to EPOCHS_OF_AGE. */
 export function lastsFor(epoch: number, now: number, ttlMs: number, lengthMs: number): number {
   // If the clock was set back, time stops at the start of the epoch.
   const time = Math.max(now, epoch * lengthMs);

@@ -1,21 +1,22 @@
 /**
- * The time on which stores and services base decisions: ages, ends of leases, record windows, key validity, intervals.
+ * The clock behind every decision that depends on time: item ages, lease ends, record windows, key validity and
+ * intervals. Tests can move it.
  *
- * Tests don't move real time, which has two uses: call deadlines, which bound a real wait for a disk or for Redis
- * (`deadlineIn`, `msUntil`), and measuring the speed of clients, turns of the event loop and log lines.
+ * Code that needs real time, which tests can't move, uses SYSTEM_CLOCK: for the deadlines of calls that wait for a disk
+ * or for Redis (`deadlineIn`, `msUntil`), and for measurements, such as the length of an event-loop turn.
  */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Milliseconds since an arbitrary moment, unaffected by changes of the machine's time. */
+  /** Milliseconds since an arbitrary moment, unaffected by changes to the system clock. */
   monotonic(): number;
-  /** Only on a clock that tests move. */
+  /** Only on a clock that tests can move. */
   readonly shift?: ClockShift;
 }
 
-/** A clock's offset from the machine's time. */
+/** A clock's offset from the system clock. */
 export interface ClockShift {
-  /** How far `now` is ahead. A store also adds it to its servers' time. */
+  /** How far `now` is ahead. A Redis store also adds this to the server's time. */
   readonly aheadMs: number;
   /** Calls `moved` after each move, until the returned function is called. */
   onMove(moved: () => void): () => void;
@@ -26,5 +27,5 @@ export const SYSTEM_CLOCK: Clock = { now: () => Date.now(), monotonic: () => per
 /** The deadline of a call that may take `ms` of real time, in ms since the epoch. */
 export const deadlineIn = (ms: number): number => SYSTEM_CLOCK.now() + ms;
 
-/** Real milliseconds until a deadline. Negative after it. */
+/** Real milliseconds until a deadline, or negative once it has passed. */
 export const msUntil = (deadline: number): number => deadline - SYSTEM_CLOCK.now();

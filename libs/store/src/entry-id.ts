@@ -24,7 +24,7 @@ export function hashPrefixAt({ hashScheme }: Pick<Geometry, 'hashScheme'>): numb
   return hashScheme === HOST_HASH_SCHEME ? WORD_BYTES : 0;
 }
 
-/** The prefix of a hash: a view. */
+/** The prefix of a hash, as a view of the same bytes. */
 export function hashPrefixOf(hash: Uint8Array, geometry: Pick<Geometry, 'hashScheme'>): Uint8Array {
   const at = hashPrefixAt(geometry);
   return hash.subarray(at, at + HASH_PREFIX_BYTES);
@@ -49,7 +49,7 @@ function startOf(generation: string): number {
 /**
  * Encodes as base64url: the kind (1 byte), the first bytes of the generation (3), segment (4), number (6), index (2)
  * and hash prefix (8), big-endian. An imported set has the hashes of the exported one and counts its leases from 1
- * again, but its generation differs, so an id of one set practically never settles the entry of the same item in the
+ * again, but its generation differs, so an id from one set practically never settles the same item's entry in the
  * other. Throws RangeError if a number does not fit or the prefix has a different length.
  */
 export function encodeEntryId(
@@ -85,13 +85,13 @@ export function decodeEntryId(generation: string, id: string): EntryId | undefin
   };
 }
 
-/** The parts of an id for an entry in its place. */
+/** The contents of a queue entry's id that also encodes where the entry is. */
 export interface EntryName {
-  /** Its item's hash: HASH_BYTES. */
+  /** Hash of the entry's item, HASH_BYTES long. */
   readonly hash: Uint8Array;
   /** The queue's clock when the entry was created. */
   readonly birth: number;
-  /** In per-host queues: the second word of its host's hash. Else 0. */
+  /** In per-host queues, the second word of its host's hash. Otherwise 0. */
   readonly hostWord: number;
   /** Where the entry is, in its store's format. At most MAX_PLACE_BYTES. */
   readonly place: Uint8Array;

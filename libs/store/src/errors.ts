@@ -1,4 +1,4 @@
-/** Codes of errors that a store throws. They are stable, and the same as in the REST API. */
+/** Codes of the errors that a store throws. They never change, and the REST API uses the same ones. */
 export type StoreErrorCode =
   | 'FILTER_EXISTS'
   | 'FILTER_NOT_FOUND'
@@ -38,7 +38,7 @@ export class StoreError extends Error {
 
 /**
  * The filter has been cleared, dropped and re-created, or synced since it was opened, so positions computed for it are
- * invalid. Nothing has changed. Open the filter again and recompute them.
+ * invalid. The call changed nothing. Open the filter again and recompute them.
  */
 export class StaleFilterError extends Error {
   constructor(readonly filterName: string) {

@@ -69,8 +69,8 @@ export interface PagePlace {
 }
 
 /**
- * Random pages from each layer: a total of MOST_SAMPLED_PAGES, in equal shares. Small layers pass on what they don't
- * use.
+ * Random pages from each layer: a total of MOST_SAMPLED_PAGES, in equal shares. If a small layer doesn't use its share,
+ * larger layers get the rest.
  */
 export function drawPages(layers: readonly Geometry[], random = Math.random): PagePlace[][] {
   const pages = layers.map(({ segments, pagesPerSegment }) => segments * pagesPerSegment);

@@ -1,6 +1,7 @@
 /**
- * Waits for all calls and returns their results in order. If some fail, throws the first one's error, but only once no
- * call is in progress, so that the caller can free their resources or repeat them. `Promise.all` would throw earlier.
+ * Waits for all calls and returns their results in order. If some fail, throws the first one's error, but only after
+ * all calls have settled, so the caller can safely free resources that they use, or repeat them. `Promise.all` would
+ * throw earlier.
  */
 export async function joinAll<T>(calls: Iterable<Promise<T>>): Promise<T[]> {
   const outcomes = await Promise.allSettled(calls);

@@ -123,7 +123,7 @@ export function keyExpired({ id }: Operation): StoreError {
   );
 }
 
-/** Throws TypeError for a standard filter, because callers know the type, so the call is a bug. */
+/** Throws TypeError for a standard filter: the caller knows the type, so the call is a bug. */
 export function assertCounting({ name, type }: Filter): void {
   if (type !== 'counting') throw new TypeError(`filter ${name} is a standard filter: it has no counters`);
 }
@@ -211,7 +211,7 @@ export function assertHostSettings(
     );
 }
 
-/** For a set with `perHost`, throws TypeError unless each exported entry has its host. */
+/** Throws TypeError if an exported entry lacks its host in a set with `perHost`. */
 export function assertEntryHosts(
   { name, perHost }: Pick<Filter, 'name' | 'perHost'>,
   entries: readonly QueuedItem[],

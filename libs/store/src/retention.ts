@@ -4,12 +4,12 @@ import type { Operation } from './port/index.js';
 export const DEFAULT_RECORD_BYTES = 64 * 2 ** 20;
 
 /**
- * Default number of marks in a visited set's queue (on Redis: in a segment's) that triggers a pass over the queue to
- * remove forgotten entries. If an eighth of its entries is more, that number applies.
+ * Default number of marks in a visited set's queue (on Redis: in a segment's) at which a sweep for forgotten entries
+ * begins. For a queue of more than eight times this many entries, it is an eighth of the entries.
  */
 export const DEFAULT_MAX_MARKS = 100_000;
 
-/** How long operation records are kept at least, in ms, unless they reach their memory limit. */
+/** Minimum time for which operation records are kept, in ms, unless they reach their memory limit. */
 export const RETENTION_MS: Readonly<Record<Operation['origin'], number>> = {
   caller: 86_400_000,
   made: 60_000,

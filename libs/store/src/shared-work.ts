@@ -8,7 +8,7 @@ export function shared<T>(
   if (known) return known;
   const begun = work().finally(() => running.delete(name));
   running.set(name, begun);
-  // Waiting callers get the error.
+  // Callers that wait get the error. Without this, it would be unhandled if nobody waits.
   begun.catch(() => undefined);
   return begun;
 }

@@ -40,8 +40,8 @@ const IDNA = { checkBidi: true, checkJoiners: true };
 
 /**
  * Returns a host's canonical form: lower-case ASCII after IDNA, or an address in its only canonical form. Removes a
- * single trailing dot (S4). A name with two can't be resolved, and removing one would give a result that isn't its own
- * key.
+ * single trailing dot (S4). A name with two can't be resolved, and removing one dot at a time would give a different
+ * host on each call.
  *
  * Doesn't use the runtime's parser, because every key would then depend on its Unicode version (see docs/decisions.md).
  */
@@ -78,7 +78,7 @@ export function readHost(text: string): string | InvalidUrl {
   return name;
 }
 
-/** Undefined if the decoded bytes aren't UTF-8. */
+/** Decodes percent escapes. Undefined if the resulting bytes aren't UTF-8. */
 function percentDecoded(text: string): string | undefined {
   if (!text.includes('%')) return text;
   try {

@@ -30,7 +30,7 @@ const instances = new Map(
   INVALID_URL_REASONS.map((reason) => [reason, Object.freeze(new InvalidUrl(reason))]),
 );
 
-/** Returns the only instance for a reason, so that a batch of bad URLs allocates nothing. */
+/** Returns the shared instance for a reason, so that a batch of bad URLs allocates nothing. */
 export function invalidUrl(reason: InvalidUrlReason): InvalidUrl {
   return instances.get(reason) ?? new InvalidUrl(reason);
 }

@@ -55,7 +55,7 @@ function refuseContradictions(base: NormalisedUrlProfile['base'], on: readonly s
   }
 }
 
-/** The object's own properties as a Map, so that no name can reach a prototype. */
+/** The object's own properties as a Map, so that looking up a name never reaches the prototype. */
 type Given = ReadonlyMap<string, unknown>;
 
 function givenValues(input: object): Given {
@@ -103,7 +103,7 @@ function nameList(
   }
   if (value.length === 0) {
     if (key === 'dropParams') return {};
-    // An empty list would drop every query, which no profile offers.
+    // An empty list would drop every query, and no profile should do that.
     throw new InvalidUrlProfileError('keepParams is an empty array; it must contain at least one name');
   }
   const names = new Set(value.map((name: unknown) => canonicalName(key, name, form)));

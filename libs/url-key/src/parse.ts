@@ -44,7 +44,7 @@ function read(url: string, base: string | undefined): Parts | InvalidUrl {
     if (from === undefined) return invalidUrl(text === '' ? 'empty' : 'not absolute');
     return from instanceof InvalidUrl ? invalidUrl('invalid base') : readRelative(rest, from);
   }
-  // `http:a` is relative to an http base.
+  // `http:a` is relative if the base is an http URL.
   const related = from !== undefined && !(from instanceof InvalidUrl) && from.scheme === scheme;
   return related ? readRelative(rest, from) : readAbsolute(scheme, rest);
 }

@@ -3,7 +3,7 @@
  * `?sid=12` stays. The patterns are part of profile version 1. Never edit them, but add another version.
  */
 
-/** Names that mean a session by server convention (Java servlets, PHP). */
+/** Names that servers use only for sessions (Java servlets, PHP). */
 const SERVER_NAMES = new Set(['jsessionid', 'phpsessid']);
 
 /** Names that often mean a session. */

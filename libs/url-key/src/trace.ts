@@ -130,7 +130,7 @@ function upperCaseEscapes(text: string): string {
   return text.replace(ESCAPE, (escape) => escape.toUpperCase());
 }
 
-/** Characters that a component escapes although a URI may contain them. */
+/** Characters that a component escapes even though a URI may contain them. */
 const ALSO: Readonly<Record<Component, RegExp | undefined>> = {
   user: /[:;=@]/g,
   path: undefined,

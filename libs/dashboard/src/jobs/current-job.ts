@@ -15,7 +15,7 @@ export function putAway(): void {
   if (currentJob.peek()?.isOver === true) currentJob.value = undefined;
 }
 
-// The next user of this tab must not see this one's job.
+// Drops the job when the user changes, because the next user of this tab must not see it.
 effect(() => {
   const now = session.value;
   if (now.is !== 'signed out' || now.why !== 'left') return;

@@ -39,7 +39,7 @@ export type JobState =
 
 /** How many blocks of a check may be pending at the same time. */
 const AHEAD = 4;
-/** Changes go one block at a time, because if a line occurs twice, the first occurrence must be the new one. */
+/** Changes go one block at a time: if a line occurs twice, the service must see the first occurrence first. */
 const AHEAD_OF_CHANGES = 1;
 /** Delay before a block is resent after the client has given up its own retries, in ms. */
 const AGAIN_MS = 3_000;
@@ -151,8 +151,8 @@ export class Job {
   }
 
   /**
-   * Counts the bytes read, and stops the job if asked. Even a large file yields no results if its lines are empty, so
-   * this can't wait for results.
+   * Counts the bytes read, and stops the job if asked. Doesn't wait for results, because a large file of empty lines
+   * has none.
    */
   private read(bytes: number): void {
     this.stopping.signal.throwIfAborted();
@@ -173,7 +173,7 @@ export class Job {
     this.state.value = state;
   }
 
-  /** Publishes the progress later, because the service may answer blocks much faster than the page should render. */
+  /** Publishes the progress a little later, because blocks may be answered much faster than the page should render. */
   private publishSoon(): void {
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
@@ -182,7 +182,7 @@ export class Job {
   }
 }
 
-/** True if the error is temporary and the client has given up its retries. */
+/** True if the error is temporary. The client has already given up its own retries. */
 function isPassing(error: unknown): boolean {
   if (error instanceof AnswerError) return GATEWAYS.has(error.status ?? 0);
   return error instanceof UnreachableError || error instanceof UnavailableError;

@@ -13,7 +13,7 @@ const TONES: Readonly<Record<string, string>> = {
   saturated: 'warn',
 };
 
-/** A line may have a million characters, too many for a browser to draw in each row. */
+/** A line may have a million characters, too many for a browser to draw. */
 const MOST_SHOWN = 2_000;
 
 function cut(item: string): string {

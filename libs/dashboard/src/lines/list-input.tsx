@@ -125,7 +125,7 @@ export function FileDrop({
   const take = (list: FileList | null | undefined): void => {
     const files = [...(list ?? [])];
     if (files.length > 0) onFiles(multiple ? files : files.slice(0, 1));
-    // Lets the user choose the same file again.
+    // Without this, the user could not choose the same file again.
     if (input.current) input.current.value = '';
   };
   return (

@@ -71,7 +71,7 @@ function decodedBy(decoder: TextDecoder, bytes: Uint8Array<ArrayBuffer> | undefi
   }
 }
 
-/** Files are opened one after another, so a file may be gone when its turn comes. */
+/** Files are opened one after another, so a file may be gone by the time it is opened. */
 function unread(name: string, isPacked: boolean, cause: unknown): LineError {
   const why = isPacked
     ? 'it cannot be decompressed: it is damaged, or has several gzip parts, which browsers cannot read'

@@ -7,7 +7,7 @@ import { DataTable } from './data-table.js';
 /** A chart's line. null leaves a gap. */
 export interface Line {
   readonly label: string;
-  /** Its colour's number among the series colours. */
+  /** Number of its colour among the series colours. */
   readonly colour: 1 | 2 | 3 | 4;
   readonly values: readonly (number | null)[];
   readonly look?: 'line' | 'dashed' | 'points' | 'area';
@@ -26,7 +26,9 @@ interface ChartProps {
   };
   readonly lines: readonly Line[];
   readonly format: (value: number) => string;
-  /** The values are counts, so ticks are whole numbers, since a tick between two would show a rounded label. */
+  /**
+   * True if the values are counts. Ticks are then whole numbers, because a tick between two would show a rounded label.
+   */
   readonly whole?: boolean;
   /** Makes the scale logarithmic. Lines start at this value, and points below it are drawn there. */
   readonly logarithmicFrom?: number;
@@ -82,7 +84,7 @@ function shown(value: number | null | undefined, format: (value: number) => stri
 
 function ChartTable({ title, across, lines, format }: ChartProps): preact.JSX.Element {
   return (
-    // The element scrolls, so the keyboard must be able to reach it.
+    // The element scrolls, so keyboard users must be able to focus it.
     <div class="scroll tall" tabIndex={0} role="region" aria-label={`${title}, as a table`}>
       <DataTable
         caption={title}

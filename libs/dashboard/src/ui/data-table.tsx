@@ -71,7 +71,7 @@ function Heading<Row>({
   readonly onSort?: (sort: string) => void;
 }): preact.JSX.Element {
   const order = sort === id ? 'ascending' : sort === `-${id}` ? 'descending' : undefined;
-  // The first click sorts names ascending and numbers descending, because users look for the largest.
+  // The first click sorts names in ascending order and numbers in descending order, because users look for the largest.
   const next = order === undefined ? (numeric ? `-${id}` : id) : order === 'ascending' ? `-${id}` : id;
   return (
     <th

@@ -19,8 +19,8 @@ export function Notice({
 }
 
 /**
- * An error message: what failed (a sentence without its full stop) and why. `unsure` replaces `what` if no answer
- * arrived, because the action may have been done.
+ * An error message: what failed (a sentence without its full stop) and why. If no answer arrived, `unsure` replaces
+ * `what`, because the service may have done the action.
  */
 export function Failure({
   error,

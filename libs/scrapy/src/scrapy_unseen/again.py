@@ -8,7 +8,8 @@ from .options import SettingError, again_after
 
 logger = logging.getLogger(__name__)
 
-#: In a request's meta, as in the setting UNSEEN_AGAIN_AFTER. 0, False and None: the page doesn't come back.
+#: A key in a request's meta, with the same meaning as the setting UNSEEN_AGAIN_AFTER. 0, False and None: the page
+#: doesn't come back.
 AGAIN_AFTER = "unseen_again_after"
 
 

@@ -6,14 +6,14 @@ from scrapy import Spider
 from scrapy.http import Request
 from scrapy.spiders import SitemapSpider
 
-#: In a request's meta: True for a document that lists pages, False for a page.
+#: A key in a request's meta: True for a document that lists pages, False for a page.
 DISCOVERY = "unseen_discovery"
 
 
 def is_discovery(request: Request, spider: Optional[Spider]) -> bool:
     told = request.meta.get(DISCOVERY)
     if isinstance(told, (list, tuple)):
-        # Spiders copy a response's meta to its links, which aren't lists themselves.
+        # Spiders copy a response's meta to its links, which don't list pages themselves.
         url, hops = told
         return request.url == url or request.meta.get("redirect_urls", [])[hops : hops + 1] == [url]
     if told is not None:

@@ -80,8 +80,8 @@ class DupeFilter(BaseDupeFilter):
 
     def _key_seen(self, visited: Visited, request: Request, key: Key) -> bool:
         redirected = is_redirected(request)
-        # A redirect back to a page in its own chain, for example after setting a cookie. That page was scheduled, but
-        # not delivered yet.
+        # The request was redirected back to a page in its own chain, for example after setting a cookie. That page was
+        # scheduled, but not delivered yet.
         if redirected and key in kept_keys(request):
             return False
         if not redirected and visited.is_known(key):
@@ -143,7 +143,7 @@ class DupeFilter(BaseDupeFilter):
         if self._visited is None:
             spider = getattr(self._crawler, "spider", None)
             self._options = options_of(self._settings, self._name or getattr(spider, "name", "crawl"))
-            # The filter sees each request once and never learns its result.
+            # This filter sees each request once and never learns its result.
             visited_when = self._settings.get("UNSEEN_VISITED_WHEN") or "scheduled"
             if visited_when != "scheduled":
                 raise SettingError(f'UNSEEN_VISITED_WHEN = "{visited_when}" needs SCHEDULER = "scrapy_unseen.Scheduler"; DupeFilter supports "scheduled" only')

@@ -35,7 +35,7 @@ def kept_keys(request: Optional[Request]) -> List[Key]:
     if request is None or KEPT not in request.meta:
         return []
     kept = request.meta[KEPT]
-    # Spiders copy a response's meta to its links. Ignores another page's keys.
+    # Spiders copy a response's meta to its links, so ignore keys that belong to another page.
     if kept["url"] != request.url and not is_redirected(request):
         return []
     return [Key(bool(is_url), str(text)) for is_url, text in kept["keys"]]
@@ -44,7 +44,7 @@ def kept_keys(request: Optional[Request]) -> List[Key]:
 def is_redirected(request: Request) -> bool:
     """True if the keys belong to a request that was redirected to this one."""
     kept = request.meta.get(KEPT)
-    # A page that was redirected to itself copies both to its links. The number of redirects tells them apart.
+    # A page that was redirected to itself copies both to its links. They differ in the number of redirects.
     return kept is not None and _redirect_urls(request)[kept.get("hops", 0) :][:1] == [kept["url"]]
 
 

@@ -42,7 +42,7 @@ class Leases:
         #: Finished leases, each with the batch whose answer it needs.
         self._done: Dict[str, int] = {}
         self._incomplete: Set[str] = set()
-        #: Leases of pages that the crawl had already scheduled.
+        #: Leases of pages that the crawl had already scheduled by itself.
         self._unasked: Set[str] = set()
         #: Leases of pages whose last retry has failed. These pages return to the queue.
         self._failed: Set[str] = set()
@@ -73,9 +73,9 @@ class Leases:
         self._targets.pop(lease, None)
 
     def hold_unasked(self, lease: str) -> None:
-        """
-        For a page that the crawl fetches without its lease. If the crawl finishes, it acknowledges the lease at its
-        end.
+        """Adds the lease of a page that the crawl fetches without it. If the crawl finishes, it acknowledges this lease
+        at
+        its end.
         """
         self._unasked.add(lease)
 
@@ -95,9 +95,8 @@ class Leases:
         self._requests[lease] += 1
 
     def detach(self, request: Request) -> bool:
-        """
-        Returns whether this was the last request of its lease. The lease then waits to be acknowledged, or to be
-        released if it has failed or is postponed.
+        """Returns True if this was the last request of its lease. The lease then waits to be acknowledged, or to be
+        released if its page has failed or is postponed.
         """
         lease = self._lease_of.pop(request, None)
         if lease is None:
@@ -110,7 +109,7 @@ class Leases:
         if lease in self._incomplete:
             return False
         del self._requests[lease]
-        # Pending links are checked with the next batch.
+        # The next batch checks the pending links.
         self._done[lease] = self._batch + 1
         return True
 
@@ -128,7 +127,7 @@ class Leases:
             self._again.pop(lease, None)
 
     def again(self, leases: Iterable[str]) -> Again:
-        """Those of the leases whose pages come back."""
+        """For leases whose pages come back, the seconds."""
         after = {lease: self._again[lease] for lease in leases if lease in self._again}
         return Again(after, [key for lease in after for key in self._targets.get(lease, ())])
 
@@ -173,7 +172,7 @@ class Leases:
         return self._batch
 
     def answered(self, batch: int) -> None:
-        """Counts that a call in a batch has ended, with or without an answer."""
+        """Counts the end of a call in a batch, with or without an answer."""
         self._unanswered[batch] -= 1
         if not self._unanswered[batch]:
             del self._unanswered[batch]

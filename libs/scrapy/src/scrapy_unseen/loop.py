@@ -1,4 +1,4 @@
-"""Threads and timers, with or without Twisted's reactor, which Scrapy 2.15 and later doesn't need."""
+"""Threads and timers, with or without Twisted's reactor. Scrapy 2.15 and later can run without it."""
 
 from typing import Any, Callable, Optional
 

@@ -38,8 +38,8 @@ class VisitCrawled:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        #: Responses that go to their callback. Others go to an errback, for example if Scrapy treats their status as an
-        #: error.
+        #: Responses that go to their callback. All others go to an errback, for example because Scrapy treats their
+        #: status as an error.
         self._called: "WeakSet[Response]" = WeakSet()
 
     @classmethod
@@ -133,7 +133,7 @@ class RetryAfter:
             host = _host_of(request)
             self._until[host] = max(self._until.get(host, 0.0), time.monotonic() + seconds)
             if len(self._until) > MOST_HOSTS:
-                # Forgets the host that can be asked again first. In a set with perHost, the service still delays it.
+                # Forgets the host that can be asked again soonest. In a set with perHost, the service still delays it.
                 del self._until[min(self._until, key=self._until.__getitem__)]
             self._postpone(request, seconds)
         return response

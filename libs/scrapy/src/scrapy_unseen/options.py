@@ -13,8 +13,8 @@ DEFAULT_URL = "http://127.0.0.1:3000"
 REQUESTS = ".requests"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
 LONGEST_NAME = 64 - len(REQUESTS)
-#: The default. `BLOOMFILTER_HASH_NUMBER` can only lower it, because with a higher rate, the crawl would miss more
-#: pages.
+#: The default error rate. `BLOOMFILTER_HASH_NUMBER` can only lower it, because a higher rate would make the crawl miss
+#: more pages.
 MOST_ERROR_RATE = 1e-4
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
@@ -32,9 +32,9 @@ class Options:
     #: Options for the set if it doesn't exist.
     spec: Dict[str, Any]
     batch_size: int
-    #: How long a request waits for others, in seconds.
+    #: How long a request waits for others to join its batch, in seconds.
     batch_delay: float
-    #: If the service doesn't answer: treat requests as ``new`` or ``seen``, or ``close`` the spider.
+    #: What to do if the service doesn't answer: treat requests as ``new`` or ``seen``, or ``close`` the spider.
     on_error: str
     #: Time limit for a call with all its retries, in seconds.
     timeout: float

@@ -25,7 +25,7 @@ class Passed:
             return True
         if short not in self._older:
             return False
-        # A page that is found repeatedly stays in memory.
+        # Adds it to the newer set, so that a page that is found repeatedly stays in memory.
         self.add(fingerprint)
         return True
 
@@ -58,9 +58,9 @@ class Run:
         return True
 
     def was_unasked(self, fingerprint: bytes) -> bool:
-        """
-        Whether this run has scheduled a request without a check, although the service reports it as new. From now on,
-        the service knows the request.
+        """Returns True if this run has scheduled a request without a check, and the service now reports it as new.
+        Later
+        calls return False, because the service then knows the request.
         """
         return self._unasked.drop(fingerprint)
 

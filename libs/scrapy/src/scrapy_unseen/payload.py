@@ -25,8 +25,8 @@ def payload_of(request: Request, spider: Spider) -> Optional[str]:
     try:
         told = request.to_dict(spider=spider)
     except Exception:
-        # The callback isn't one of the spider's methods. Scrapy searches all of the spider's properties for it, and one
-        # may raise an error.
+        # The callback isn't one of the spider's methods. To find it, Scrapy searches all of the spider's properties,
+        # and one may raise an error.
         return None
     if "_class" in told or told["body"]:
         return None

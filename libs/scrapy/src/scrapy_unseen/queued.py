@@ -22,14 +22,14 @@ from .scheduler import Asked, Scheduler, log_bug, told
 logger = logging.getLogger(__name__)
 
 OTHER_SPIDER = "unseen_other_spider"
-#: Maximum number of pages that a crawl leases at a time, so that others get some, and how few pages remain when it
-#: leases more.
+#: Maximum number of pages that a crawl leases at a time, so that other crawls get some, and how few must remain before
+#: it leases more.
 MOST_LEASED, FEW = 64, 32
 #: Pause between two checks of a queue whose pages other crawls have leased, and between two calls during an outage.
 POLL_SECONDS = 1.0
 #: Delay before the next run or another crawl gets a page that this crawl has not finished.
 FAILED_SECONDS = 60
-#: Delay before this crawl gets back an entry that it can't read or has tried. There may be thousands of them.
+#: Delay before this crawl gets back an entry that it can't read or has tried already. There may be thousands of them.
 PUT_OFF_SECONDS = 300
 FAILED = "its last retry failed"
 HELD = "the service did not accept its links, or its lease ended"
@@ -49,7 +49,7 @@ class QueuedScheduler(Scheduler):
         self._taken = Passed()
         #: URLs that this run has leased and whose last retry has failed.
         self._failed = Passed()
-        #: URLs of pages that were finished, but whose leases had ended before they were acknowledged.
+        #: URLs of finished pages whose leases had ended before they were acknowledged.
         self._done_late = Passed()
         #: URLs whose leases had ended, each with its new lease.
         self._again: Dict[bytes, str] = {}
@@ -130,7 +130,7 @@ class QueuedScheduler(Scheduler):
         self._leases.postpone(lease, seconds)
         url = self._url_of.get(lease)
         if url is not None:
-            # This run fetches it when it returns.
+            # Lets this run fetch the page when it returns.
             self._taken.drop(url)
         self.stats.inc_value("unseen/postponed", spider=self.spider)
         return True
@@ -180,14 +180,14 @@ class QueuedScheduler(Scheduler):
 
     def _discovered(self, results: Sequence[str], asked: Sequence[Asked]) -> None:
         if self._lease_failed:
-            # The service is available again, so the next lease need not wait.
+            # The service is available again, so don't delay the next lease.
             self._lease_failed = self._filling = False
         others: List[Asked] = []
         seen: List[bool] = []
         for (request, key), result in zip(asked, results):
             lease = lease_of(request)
             if result == "seen" and self._leases.of(request) is not None:
-                # Another page has visited it, so it stays seen when this lease is released.
+                # Another page has visited it, so the release of this lease must not forget it.
                 self._leases.remove_target(request, key)
             self._seen_since |= result == "seen"
             if result == "limited":
@@ -198,7 +198,7 @@ class QueuedScheduler(Scheduler):
                 self._may_have_more = True
                 self.stats.inc_value("unseen/queued", spider=self.spider)
             elif result == "seen" and is_redirected(request) and lease is not None and lease[1] > 1:
-                # An earlier crawl of this page has visited the redirect's target, and may have been killed before it
+                # An earlier crawl of this page may have visited the redirect's target, and then been killed before it
                 # fetched it.
                 self._schedule(request, key)
             else:
@@ -238,7 +238,7 @@ class QueuedScheduler(Scheduler):
             self._look()
         self._leases.add(one["id"] for one in urls)
         if self._ending:
-            # This crawl no longer checks their links, so it releases these pages at its end.
+            # This crawl no longer checks the links of its pages, so it holds their leases and releases them at its end.
             self._leases.hold_all()
             return
         unreadable: List[str] = []
@@ -258,7 +258,7 @@ class QueuedScheduler(Scheduler):
                 continue
             self._leases.come_back(one["id"], self._again_after(request))
             url = _digest(one["url"])
-            # A page that the spider has forgotten and found again is a new entry: attempt 1.
+            # A page that the spider has forgotten and found again is a new entry, with attempt 1.
             comes_back = one["attempt"] > 1
             if comes_back and self._failed.has(url):
                 failed.append(one["id"])
@@ -279,10 +279,10 @@ class QueuedScheduler(Scheduler):
             putting.addErrback(self._not_given_back)
 
     def _put_off_held(self) -> None:
-        """
-        Releases held pages early if this crawl has nothing left to do but wait for other crawls, which may in turn wait
-        for it. Counts that overlap with another call of this crawl, such as an acknowledgement, may include leases that
-        it has ended. The crawl would mistake these for leases of other crawls.
+        """Releases held pages early if this crawl has nothing left to do but wait for other crawls, which may be
+        waiting
+        for this one. Counts that overlap with another call of this crawl, such as an acknowledgement, may include
+        leases that it has ended. The crawl would mistake these for leases of other crawls.
         """
         slot = slot_of(self.crawler)
         busy = self._asking or self._overlapped or self._waiting or len(self) or self._ending
@@ -313,7 +313,7 @@ class QueuedScheduler(Scheduler):
         unasked = self._known.was_unasked(fingerprint)
         if is_again or unasked:
             # The lease expired during an outage, or this run scheduled the page without a check. This run fetches it
-            # once and holds the new lease to the end, because it may be stopped before.
+            # once, and holds the new lease to the end in case the run is stopped before.
             if is_again:
                 self._again[url] = lease
             else:
@@ -335,7 +335,7 @@ class QueuedScheduler(Scheduler):
         return super()._in_thread(act)
 
     def _looked(self, queue: Dict[str, int]) -> None:
-        """Waits for other crawls' pages, which return if those crawls are killed, and may have new links."""
+        """Waits for other crawls' pages: they return if those crawls are killed, and they may have new links."""
         others = queue["waiting"] + queue["leased"] - len(self._leases)
         if others > 0:
             self._put_off_held()
@@ -379,7 +379,7 @@ class QueuedScheduler(Scheduler):
             self._wake()
             raise DontCloseSpider
         elif not self._ending:
-            # If other code keeps the spider open, pages may come back, and other programs may queue some.
+            # If other code keeps the spider open, pages may still come back, and other programs may queue pages.
             self._after("idle", POLL_SECONDS, self._look_again)
 
     def _look_again(self) -> None:
@@ -389,7 +389,7 @@ class QueuedScheduler(Scheduler):
     # Leases.
 
     def _settle(self) -> None:
-        """Finds requests that the engine has finished, because Scrapy has no signal for the end of a callback."""
+        """Finds requests that the engine has finished. Scrapy has no signal for the end of a callback."""
         slot = slot_of(self.crawler)
         if slot is not None:
             for request in [one for one in self._fetching if one not in slot.inprogress]:
@@ -399,7 +399,7 @@ class QueuedScheduler(Scheduler):
     def _let_go(self, request: Request) -> None:
         lease = self._leases.of(request)
         if lease is not None:
-            # Its callback may have set a different time.
+            # The page's callback may have set a different time.
             self._leases.come_back(lease, self._again_after(request))
         if self._leases.detach(request):
             self._flush_later()
@@ -407,7 +407,7 @@ class QueuedScheduler(Scheduler):
     def _acknowledge(self) -> None:
         ready = self._leases.take_acknowledgeable()
         if ready:
-            # Removed here, because _extend drops the URLs of leases that aren't held.
+            # Remove these URLs here, because _extend drops the URLs of leases that aren't held.
             urls = {lease: self._url_of.pop(lease) for lease in ready if lease in self._url_of}
             again = self._leases.again(ready)
             acknowledging = self._in_thread(lambda: self._visited.ack(list(ready), again))
@@ -419,7 +419,7 @@ class QueuedScheduler(Scheduler):
         for lease, word in zip(leases, words):
             url = urls.get(lease)
             if url is not None and word == "expired":
-                # The URL returns to this crawl or to another, or has already returned.
+                # The URL returns to this crawl or to another one, or has returned already.
                 again = self._again.pop(url, None)
                 if again is not None and again in self._leases:
                     self._acknowledge_again([again])
@@ -441,7 +441,7 @@ class QueuedScheduler(Scheduler):
     def _release_postponed(self) -> None:
         postponed, keys = self._leases.take_postponed()
         if postponed:
-            # Its host becomes due later.
+            # The page's host becomes due later.
             self._may_have_more = True
             releasing = self._in_thread(lambda: self._visited.postpone(postponed, keys))
             releasing.addErrback(self._not_given_back)
@@ -460,7 +460,7 @@ class QueuedScheduler(Scheduler):
             self._extend_failed = False
             self._extend_later()
             return
-        # The next call starts only after this one has ended, which may take longer than a lease.
+        # Start the next call only after this one has ended, which may take longer than a lease.
         extending = self._in_thread(lambda: self._visited.extend(held, self._options.lease_seconds))
         extending.addCallbacks(self._extended, self._not_extended, callbackArgs=(held,), errbackArgs=(held,))
 

@@ -42,7 +42,7 @@ class Scheduler(ScrapyScheduler):
     New requests go to Scrapy's own queues. Seen requests are counted and signalled as ``request_dropped``.
     """
 
-    # Scrapy declares these as optional, but every scheduler has them.
+    # Scrapy declares these as optional, but a scheduler always has them.
     crawler: Any
     stats: Any
     _options: Options
@@ -67,8 +67,8 @@ class Scheduler(ScrapyScheduler):
 
             # A subclass keeps its own methods.
             cls = QueuedScheduler if cls is Scheduler else type(cls.__name__, (cls, QueuedScheduler), {})
-        # This scheduler replaces Scrapy's filter. It doesn't create the configured filter, because some clear their set
-        # when they close.
+        # This scheduler replaces Scrapy's filter. It doesn't create the configured filter, because some filters clear
+        # their set when they close.
         scheduler = cls(
             dupefilter=BaseDupeFilter(),
             # The set's queue replaces the JOBDIR.
@@ -93,7 +93,7 @@ class Scheduler(ScrapyScheduler):
         self._known = Run()
         self._outage = Outage()
         #: Fingerprints that this run doesn't schedule again, whatever the service says. With ``crawled``: all requests
-        #: that it has scheduled. In all modes: pages that it has failed to fetch and forgotten.
+        #: that it has scheduled. In all modes: pages that it failed to fetch, and has forgotten.
         self._not_again: Set[bytes] = set()
         self._waiting: List[Asked] = []
         self._timer: Optional[Any] = None
@@ -103,7 +103,7 @@ class Scheduler(ScrapyScheduler):
         #: The service was unavailable for too long, so no more requests are checked, but queued ones are still
         #: fetched.
         self._ending = False
-        #: Requests not checked since then. A JOBDIR keeps them for the next run.
+        #: Requests not checked since the service became unavailable. A JOBDIR keeps them for the next run.
         self._unasked: List[Request] = []
         self._closing = False
         #: True if the queues are closed.
@@ -140,7 +140,7 @@ class Scheduler(ScrapyScheduler):
         try:
             self._fingerprint(request)
         except Exception as error:
-            # Otherwise, it would fail later, together with all other requests in its batch.
+            # Fail now. Later, it would fail together with all other requests in its batch.
             logger.error("%s was dropped, because its fingerprinter failed: %r", request, error)
             return self._leave_out(request)
         if is_discovery(request, self.spider):
@@ -152,8 +152,8 @@ class Scheduler(ScrapyScheduler):
             # but not delivered yet.
             self._schedule(request, key)
             return True
-        # In modes other than ``crawled``, the redirected request may itself have visited the URL, with another
-        # spelling. The service must decide.
+        # In modes other than ``crawled``, the redirected request may itself have visited the URL in a different
+        # spelling, so ask the service.
         if self._visited.is_known(key) and (self.visits_crawled or not redirected):
             self._mark_redirected(request)
             return self._count_seen(request)
@@ -180,7 +180,7 @@ class Scheduler(ScrapyScheduler):
                 return None
             if not self.visits_crawled or is_of_run(request, self._run):
                 return request
-            # This run may have found a request that an earlier run left in a JOBDIR.
+            # This run may already have found a request that an earlier run left in a JOBDIR.
             if request.dont_filter or not self._is_not_again(request):
                 self._not_again.add(self._fingerprint(request))
                 return request
@@ -222,7 +222,7 @@ class Scheduler(ScrapyScheduler):
         """Visits the keys of a response's request, and the key of its final URL."""
         request: Any = response.request
         if self._ending and self.dqs is None:
-            # Its links were dropped. The next run fetches it again and finds them.
+            # The page's links were dropped. The next run fetches the page again and finds them.
             self.stats.inc_value("unseen/unvisited", spider=self.spider)
             return
         self.visit([*kept_keys(request), *self._final_key(request, response)])
@@ -254,7 +254,7 @@ class Scheduler(ScrapyScheduler):
             visiting.addErrback(self._not_visited, keys)
         if not asked:
             return
-        # One call for each kind, which succeeds or fails as a whole.
+        # Makes one call for each kind, which succeeds or fails as a whole.
         for kind in (True, False):
             some = [(request, key) for request, key in asked if key.is_url == kind]
             if some:
@@ -273,7 +273,7 @@ class Scheduler(ScrapyScheduler):
 
         def ended(result: Any) -> Any:
             self._asking -= 1
-            # After the other callbacks of this Deferred.
+            # Runs after the other callbacks of this Deferred.
             call_later(0, self._call_ended)
             return result
 

@@ -94,7 +94,7 @@ class Service:
             used &= self._used
         for connection in used:
             try:
-                # Bypasses TLS, whose state belongs to the other thread.
+                # Bypasses the TLS layer, whose state belongs to the other thread.
                 socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
             except (TypeError, OSError):
                 # The connection has already ended.
@@ -174,7 +174,7 @@ class Service:
         try:
             answer = _answer(response.status, response.getheader("Retry-After"), text)
         except ServiceError:
-            # A refusal is an answer.
+            # A refusal also counts as an answer.
             self._answered()
             raise
         self._answered()
@@ -208,7 +208,7 @@ class _Passing(Exception):
 def _answer(status: int, retry_after: Optional[str], text: bytes) -> Any:
     try:
         body = json.loads(text) if text else None
-    # Data that is nested too deeply isn't a valid answer either.
+    # JSON that is nested too deeply isn't a valid answer either.
     except (ValueError, RecursionError):
         body = None
     if 200 <= status < 300 and (body is not None or not text):

@@ -17,9 +17,9 @@ logger = logging.getLogger(__name__)
 
 #: Number of entries per call.
 BATCH = 1_000
-#: The service refuses longer reasons.
+#: Maximum size of a reason. The service refuses longer ones.
 MOST_REASON_BYTES = 256
-#: The sign of Scrapy's priorities, highest first, with the queue's priority.
+#: For each sign of Scrapy's priorities, highest first: the queue's priority.
 PRIORITIES: Sequence[Tuple[int, Dict[str, str]]] = ((1, {"priority": "high"}), (0, {}), (-1, {"priority": "low"}))
 NONE = Again({}, [])
 #: Maximum number of URLs in one explain call.
@@ -45,7 +45,7 @@ class Visited:
         self._ages: Optional[bool] = None
 
     def open(self) -> None:
-        """Creates the set if it doesn't exist. Uses an existing set as it is."""
+        """Creates the set if it doesn't exist. Leaves an existing set unchanged."""
         self._make()
         if self._options.clear_on_start:
             self._service.post(self._set + "/clear")
@@ -136,14 +136,15 @@ class Visited:
         return self.queue()
 
     def fail(self, leases: List[str], keys: Sequence[Key], seconds: int, reason: str) -> None:
-        """Releases failed pages' leases and counts their attempts. Forgets keys. The pages return after a delay."""
+        """Releases the leases of failed pages, counts their attempts, and forgets keys. The pages return after a delay.
+        """
         self.forget(keys)
         self._each("release", leases, delaySeconds=seconds, reason=reason)
 
     def put_off(self, leases: List[str], seconds: int, reason: str, keys: Sequence[Key] = ()) -> None:
-        """Releases leases that this crawl can't use. Forgets keys. The pages return after a delay."""
+        """Releases leases that this crawl can't use, and forgets keys. The pages return after a delay."""
         self.forget(keys)
-        # Spider names may be long.
+        # Spider names may be too long for a reason.
         short = reason.encode("utf-8", "replace")[:MOST_REASON_BYTES].decode("utf-8", "ignore")
         self._each("release", leases, delaySeconds=seconds, reason=short, countAttempt=False)
 
@@ -203,7 +204,8 @@ class Visited:
             words = self._post(f"{self._set}/urls/{of_urls}", "urls", [keys[i].text for i in some])
             for i, word in zip(some, words):
                 if word == "invalid":
-                    # For example, the URL is too long. Scrapy fetches it anyway, but must not fetch it again and again.
+                    # The service refused the URL, for example because it is too long. Scrapy fetches it anyway, but
+                    # must not fetch it repeatedly.
                     items[i] = hashlib.sha1(keys[i].text.encode("utf-8", "replace")).hexdigest()
                 else:
                     results[i] = url_result(word)
@@ -224,7 +226,7 @@ class Visited:
         try:
             answer = self._service.post(path, body)
         except ServiceError as error:
-            # The service was unavailable when the crawl started, or the set was dropped since.
+            # The set is missing: the service was unavailable when the crawl started, or the set was dropped since.
             if error.code == "VISITED_SET_NOT_FOUND":
                 self._make()
             elif error.code == "FILTER_NOT_FOUND":

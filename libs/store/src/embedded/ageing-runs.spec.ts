@@ -35,7 +35,7 @@ const add = async (store: EmbeddedStore, filter: Filter, keys: readonly string[]
   ...(await store.counters.add(filter, positions(filter, keys), operation(), { payloads: keys })),
 ];
 
-/** Each run's room for URLs, and everything else that must be the same in a copy of the set. */
+/** Each run's room for URLs, and everything else that a copy of the set must share. */
 async function seenIn(store: EmbeddedStore, { name, kind }: Filter, asked: readonly string[]) {
   const filter = await store.open(name, kind);
   const { geometry, seed } = filter;

@@ -24,7 +24,7 @@ afterEach(() => bench.tidy());
 const keyed = (id: string, deadline = Infinity): Operation =>
   operation({ id, origin: 'caller', repeat: true, deadline });
 
-/** Repeats a call until the store has reloaded its memory. */
+/** Retries a call until the store has reloaded its memory. */
 async function patiently<T>(call: () => Promise<T>): Promise<T> {
   const answers: T[] = [];
   await until('the store has reloaded its memory', async () => {
@@ -68,7 +68,7 @@ describe('a change that fails after it has written data', () => {
     await store.close();
     const again = await bench.open();
     expect((await again.describe(counted)).added).toBe(200);
-    // The entries have aged since the description.
+    // The entries have aged since the filter was described.
     const oldestSeconds = expect.any(Number);
     expect(await again.describe(visited)).toEqual({ ...before, queue: { ...before.queue, oldestSeconds } });
   });
@@ -154,7 +154,7 @@ describe('a row of a queue that goes missing or is damaged while the store runs'
 
     const lease = () => store.queue.lease(visited, 1, 60_000, operation());
     await expect(lease()).rejects.toMatchObject({ code: 'STORE_DATA_LOST' });
-    // Succeeds immediately, because the disk works and no call has to wait.
+    // Succeeds immediately, because the disk works and the call waits for no other.
     const add = () => store.counters.add(counted, positions(counted, keys(5)), keyed('add'));
     expect([...(await add())]).toEqual(keys(5).map(() => 1));
     await expect(lease()).rejects.toMatchObject({ code: 'STORE_DATA_LOST' });

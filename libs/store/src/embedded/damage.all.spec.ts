@@ -32,7 +32,7 @@ function makeStore(end: 'killed' | 'closed'): { directory: string; model: string
   return { directory, model };
 }
 
-/** Chooses the bytes to alter: some in every kind of page, and most of them where LMDB relies on the contents. */
+/** Chooses the bytes to alter: some in every kind of page, but mostly in places where LMDB trusts the contents. */
 function chooseFlips(data: Buffer, count: number, random: Random): Flip[] {
   const ofKind = (kind: number) =>
     Array.from({ length: data.length / PAGE }, (_, page) => page).filter(

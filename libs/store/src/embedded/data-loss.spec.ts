@@ -194,7 +194,7 @@ describe('a journal', () => {
     expect((await opened.describe(whole)).items).toBe(300);
     const present = await opened.counters.check(whole, positions(whole, keys(300)));
     expect([...present]).not.toContain(0);
-    // The loss stays reported, although the next checkpoint deletes the damaged record.
+    // The loss stays reported even after the next checkpoint deletes the damaged record.
     await opened.close();
     const again = await bench.open({ dataDir: `${await bench.dataDir()}/copy` });
     await expect(again.describe(hurt)).rejects.toMatchObject({ code: 'STORE_DATA_LOST' });

@@ -14,7 +14,7 @@ describe('a change whose deadline has passed when its turn comes', () => {
       operation({ deadline: Date.now() - 1 }),
     );
     await expect(late).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
-    // This add runs only after the first one.
+    // This add waits for the first one to run.
     await store.counters.add(filter, positions(filter, keys(1, 1)), operation());
     expect([...(await store.counters.check(filter, positions(filter, keys(2))))]).toEqual([0, 1]);
   });
@@ -28,7 +28,7 @@ describe('a store that is closed while its first changes are in progress', () =>
     // Nothing has changed since the start, so closing has nothing to write or wait for.
     const store = await bench.open();
     const filter = await store.open(name, 'filter');
-    // One transaction takes fewer than these, so some have not been handed to the database yet.
+    // One transaction runs fewer adds than these, so some are still waiting in the process.
     const batches = Array.from({ length: 20 }, (_, i) => positions(filter, keys(1_000, i * 1_000)));
     const added = batches.map((batch) => store.counters.add(filter, batch, operation()));
     await store.close();

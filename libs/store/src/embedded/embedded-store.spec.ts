@@ -212,7 +212,7 @@ it('a waiting caller wakes for a lease that ended before its timer was set', asy
       if (++calls > 0 && ahead > 0) resolve();
     });
   });
-  // As if the machine stalled after committing the lease.
+  // Simulates a machine that stalls after committing the lease.
   await store.queue.lease(filter, 1, 1_000, operation()).then(() => (ahead = 5_000));
   await called;
   expect(await store.queue.lease(filter, 1, 1_000, operation())).toMatchObject([{ attempt: 2 }]);
@@ -268,7 +268,7 @@ it('space is reused after entries leave a queue', async () => {
     await store.counters.remove(filter, positions(filter, keys(4_000)), operation());
     sizes.push(await size());
   }
-  // If entries stayed, five rounds would more than double the size.
+  // If entries stayed behind, five rounds would more than double the size.
   expect(sizes[7]).toBeLessThanOrEqual(1.5 * (sizes[2] as number));
 });
 

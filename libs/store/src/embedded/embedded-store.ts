@@ -50,7 +50,7 @@ import { Watches } from './calls/watches.js';
 export interface EmbeddedOptions {
   /** Created if it is missing. Only one store at a time owns it. */
   readonly dataDir: string;
-  /** Also makes every answer wait until its change is on disk. */
+  /** If true, every answer waits until its change is on disk. */
   readonly fsync?: boolean;
   /** Limit on operation records per filter and origin, in bytes. At the limit, records are kept for a shorter time. */
   readonly maxRecordBytes?: number;
@@ -64,7 +64,7 @@ export interface EmbeddedOptions {
   readonly maxSyncForgets?: number;
   /**
    * Limit on the hidden items of a filter that ages: forgotten items whose cells other items keep live. They are noted
-   * until they expire. At the limit, forgetting another is refused.
+   * until they expire. At the limit, the store refuses to forget another one.
    */
   readonly maxHidden?: number;
   readonly clock?: Clock;
@@ -125,7 +125,7 @@ export class EmbeddedStore implements Store {
     options: Omit<EmbeddedOptions, 'dataDir'>,
     start: (session: SessionOptions) => Promise<Engine>,
   ): Promise<EmbeddedStore> {
-    // The store is created after the engine, which may already sweep.
+    // The engine may already sweep before the store exists.
     const created: { store?: EmbeddedStore } = {};
     const engine = await start({
       fsync: options.fsync ?? false,

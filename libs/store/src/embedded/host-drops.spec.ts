@@ -9,7 +9,7 @@ import { operation } from './testing/fixtures.js';
 import { create, discover, HostBench, lease, LEASE_MS, urls } from './testing/host-sets.js';
 
 const HOST = 'a.example';
-/** How long a call may take. Longer than any test. */
+/** Time limit of a call, longer than any test. */
 const CALL_MS = 600_000;
 /** URLs of one host. */
 const pages = (count: number, of = 'page'): string[] =>
@@ -69,7 +69,7 @@ describe('a dropped host', () => {
     await store.queue.release(filter, ids, operation());
     await discover(store, filter, pages(10, 'later'), operation(), { delayMs: 86_400_000 });
     await discover(store, filter, [...pages(100, 'now'), ...urls(1)]);
-    // Deleting the second row fails, and the store reloads its memory as it would after a crash.
+    // Make the deletion of the second row fail. The store then reloads its memory, as after a crash.
     const { log } = bench.databaseOf(store);
     const remove = log.removeSync.bind(log);
     let deleted = 0;
@@ -197,7 +197,7 @@ describe('a dropped host', () => {
     clock.advance(SWEEP_AFTER_MS);
     clock.isSlow = true;
     await swept();
-    // Changes complete in order, so the sweep has also noticed its end.
+    // Changes run in order, so by now the sweep has noticed that it is done.
     await store.hosts.list(filter, 1);
     clock.isSlow = false;
     await dropDead(1);

@@ -90,7 +90,7 @@ describe('a batch of many hosts', () => {
     const removed = await store.counters.remove(filter, positions(filter, batch), removal);
     expect([...removed]).toEqual([1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1]);
     expect(await store.counters.remove(filter, positions(filter, batch), removal)).toEqual(removed);
-    // There is room for their hosts again.
+    // Now there is room for these keys' hosts again.
     expect(await discover(store, filter, keys)).toEqual(keys.map(() => Added.New));
   });
 

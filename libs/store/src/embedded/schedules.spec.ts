@@ -10,7 +10,7 @@ import { Sweeper } from './queue/sweeper.js';
 import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
 
 const DAY_MS = 86_400_000;
-/** Enough for a commit to remove them in many steps. */
+/** So many entries that a commit removes them in several steps. */
 const MANY = 8_000;
 
 const bench = new Workbench();
@@ -85,7 +85,7 @@ describe('the scheduled entries that a sync did not keep', () => {
     const removal = jest.spyOn(Sweeper.prototype, 'removeUnkept');
     const again = await bench.open();
     const reopened = await again.open(filter.name, filter.kind);
-    // The calls made by the start.
+    // Wait for the removals that the start has begun.
     await Promise.all(removal.mock.results.map(({ value }) => value));
     removal.mockRestore();
     expect((await countsOf(again, reopened)).scheduled).toBe(2);
@@ -100,7 +100,7 @@ describe('the scheduled entries that a sync did not keep', () => {
   it('are not exported even if their removal is interrupted', async () => {
     const store = await bench.open();
     const { filter } = await committed(store);
-    // As if a commit had failed.
+    // Skips a removal, like a failed commit.
     const removal = jest.spyOn(Sweeper.prototype, 'removeUnkept').mockResolvedValueOnce(undefined);
     expect(await exported(store, filter)).toEqual(keys(2));
     expect(removal.mock.calls.length).toBeGreaterThan(1);
@@ -173,7 +173,7 @@ describe('entries that came due during a sync that did not keep them', () => {
     const leased = await store.queue.lease(made, 2, HOUR_MS, operation());
     await store.queue.ack(made, [leased[0]!.id], operation());
     clock.advance(2 * DAY_MS);
-    // The items have expired, so this one gets another entry, and expires again before the commit.
+    // The items have expired, so this add queues a second entry. Its item also expires before the commit.
     const again = leased[0]!.payload;
     const added = store.counters.add(made, positions(made, [again]), operation(), { payloads: [again] });
     expect([...(await added)]).toEqual([1]);

@@ -107,7 +107,7 @@ it('a sweep reads the lanes of entries that aren’t waiting only if a host was 
   const reads = jest.spyOn(lanes, 'get');
   clock.advance(SWEEP_AFTER_MS);
   await until('it is swept', () => Promise.resolve([...marks.getKeys({})].length === 0));
-  // It walks over 150 lanes, then writes those of the removed entries.
+  // The sweep walks over 150 lanes, then writes the lanes of the removed entries.
   expect(reads.mock.calls.length).toBe(150 + 3);
   reads.mockRestore();
   expect(await countsOf(store, filter)).toMatchObject({ dead: 49, leased: 48, scheduled: 50, forgotten: 0 });

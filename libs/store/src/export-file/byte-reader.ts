@@ -12,7 +12,7 @@ export class ByteReader {
   }
 
   /**
-   * The next `length` bytes. Throws ExportFileError if the stream ends before that. Memory grows as the bytes arrive.
+   * The next `length` bytes. Throws ExportFileError if the stream ends first. Allocates memory only as bytes arrive.
    */
   async take(length: number): Promise<Buffer> {
     const pieces: Uint8Array[] = [];

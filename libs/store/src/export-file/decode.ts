@@ -31,7 +31,7 @@ import { decodeHeader, type ExportHeader } from './header.js';
 import { isObject, text, whole } from './members.js';
 import { SegmentOrder } from './segment-order.js';
 
-/** Types of frames that may have MAX_PAYLOAD_BYTES. */
+/** Frame types whose payload may be as long as MAX_PAYLOAD_BYTES. */
 const LONG_FRAMES: readonly string[] = [QUEUE, HOSTS, HIDDEN, CELLS];
 
 interface Frame {
@@ -41,7 +41,7 @@ interface Frame {
 
 /**
  * Reads an export file as its bytes arrive: first the header, then the parts. If the file is not a complete, unaltered
- * export, it throws ExportFileError, at the latest at the end of the iteration, so use the parts only when all have
+ * export, it throws ExportFileError, at the latest at the end of the iteration, so don't use the parts until all have
  * arrived. Rethrows the source's errors. The reader never trusts a length field: it allocates only for bytes that have
  * arrived.
  */
@@ -144,7 +144,7 @@ export class ExportFileReader {
     return this.bytes.drain();
   }
 
-  /** Releases the source, even if it was not read to its end. */
+  /** Releases the source, even if unread bytes remain. */
   close(): Promise<void> {
     return this.bytes.close();
   }
@@ -193,10 +193,12 @@ export class ExportFileReader {
   }
 }
 
-/** In a filter that ages, how far ahead the clock that stamped the pages may have been, in ms. */
+/** How far ahead of the importing store the clock that stamped a filter's pages may have been, in ms. */
 const MOST_AHEAD_MS = 86_400_000;
 
-/** Throws if a page is from the far future. A filter's time never goes back, so such a page would stop it. */
+/**
+ * Throws if a page's stamp is far in the future. A filter's time never goes back, so it would stand still until then.
+ */
 function refuseFuture(
   cells: Uint8Array,
   geometry: Geometry,
@@ -215,7 +217,7 @@ function refuseFuture(
   }
 }
 
-/** Each layer's items. The layer's cells must be able to hold them. */
+/** Returns each layer's items, and throws if the layer's cells can't hold them. */
 function layerItemsOf(
   json: Readonly<Record<string, unknown>>,
   held: readonly ItemsHeld[],

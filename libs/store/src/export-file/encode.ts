@@ -21,8 +21,8 @@ import {
 import { encodeHeader, type ExportHeader } from './header.js';
 
 /**
- * Encodes an export file, in pieces of at most one frame. Rethrows errors from `parts`, since a file without its last
- * frame is invalid.
+ * Encodes an export file, in pieces of at most one frame. Rethrows errors from `parts`: the file then lacks its last
+ * frame, and is invalid.
  */
 export async function* encodeExportFile(
   header: ExportHeader,
@@ -78,7 +78,7 @@ export async function* encodeExportFile(
   }
 }
 
-/** A frame in pieces. Doesn't copy the pieces of its payload. */
+/** Builds a frame without copying the pieces of its payload. */
 function frame(type: string, payload: readonly Uint8Array[]): Uint8Array[] {
   const length = payload.reduce((sum, piece) => sum + piece.length, 0);
   if (length > MAX_PAYLOAD_BYTES) throw new RangeError(`a frame of ${length} bytes is too long`);

@@ -19,14 +19,11 @@ const REASON_LENGTH_AT = 24;
 const PAYLOAD_LENGTH_AT = 26;
 const TIME_AT = 30;
 
-/**
- * Maximum number of entries in a piece, and the size in bytes after which it gets no more entries. This is a few
- * milliseconds of work.
- */
+/** A piece ends after this many entries or bytes, so that it takes only a few milliseconds of work. */
 const PIECE_ENTRIES = 200;
 const PIECE_BYTES = 65_536;
 
-/** The queue entries in a frame's payload, in pieces. All must belong to this segment. */
+/** Decodes the queue entries in a frame's payload, in pieces. Throws if one belongs to another segment. */
 export function* decodeEntries(
   payload: Buffer,
   { geometry, perHost, seed }: ExportHeader,
@@ -55,11 +52,11 @@ export function* decodeEntries(
   }
 }
 
-/** Lengths of parts of an entry's head, or 0 if it doesn't have them. */
+/** Lengths of the optional parts of an entry's head, or 0 if the file's entries lack them. */
 interface EntryLayout {
   /** When it is scheduled. */
   readonly timeBytes: number;
-  /** The length of its host's name. */
+  /** Size of the length field of its host name, in bytes. */
   readonly hostBytes: number;
 }
 

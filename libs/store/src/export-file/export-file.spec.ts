@@ -104,7 +104,7 @@ async function refusal(bytes: Buffer): Promise<string> {
   throw new Error(`not refused as a file: ${String(outcome)}`);
 }
 
-/** A file with these frames, each with a valid checksum, and an end with the right SHA-256. */
+/** A file with these frames, each with a valid checksum, and an end frame with the right SHA-256. */
 function forged(
   frames: readonly (readonly [type: string, payload: Buffer])[],
   end?: object,

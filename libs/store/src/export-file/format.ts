@@ -47,12 +47,12 @@ export const SEGMENT_BYTES = 4;
 export const CELLS_HEAD_BYTES = 5;
 /** Bytes of an item in X. */
 export const HIDDEN_BYTES = 20;
-/** Bytes before an entry's reason and payload, without the length of a host's name and, in version 1, without time. */
+/** Bytes before an entry's reason and payload, without the length of a host's name. Version 1 also lacks the time. */
 export const ENTRY_HEAD_BYTES = 36;
 export const TIME_BYTES = 6;
 /** Entry priorities by number. */
 export const PRIORITY_OF = ['normal', 'high', 'low'] as const;
-/** Bytes that the length of a host's name takes. */
+/** Size of the length field of a host's name, in bytes. */
 export const HOST_LENGTH_BYTES = 2;
 /** Bytes of a lane before its host's name. */
 export const HOST_HEAD_BYTES = 36;

@@ -62,15 +62,14 @@ export function encodeHeader(header: ExportHeader): Buffer {
 }
 
 /**
- * Limit on the number of segments smaller than MIN_BYTES_OF_MANY, because finding their cluster slots takes quadratic
- * time.
+ * Maximum number of segments smaller than MIN_BYTES_OF_MANY, because finding their cluster slots takes quadratic time.
  */
 const MANY_SEGMENTS = 1_024;
 const MIN_BYTES_OF_MANY = 2 ** 20;
 const MAX_SEGMENTS = 2 ** 16;
-/** Limit on runs of segments, because each mutation in the embedded store writes the counts of all runs. */
+/** Maximum number of runs of segments, because each mutation in the embedded store writes the counts of all runs. */
 const MAX_SPREAD = 64;
-/** Limit on k, so that an item's changes can be counted in a byte. */
+/** Maximum k. An item's changes must fit in a byte counter. */
 const MAX_HASHES = 32;
 /** 32 bits of hash choose exactly among this many pages. */
 const MAX_PAGES_PER_SEGMENT = 2 ** 21;
@@ -118,7 +117,7 @@ const PER_HOST_LIMITS = { delayMs: MAX_LEASE_MS, maxLeased: MAX_PER_HOST, maxUrl
 
 const isLimit = (key: string): key is keyof PerHost => Object.hasOwn(PER_HOST_LIMITS, key);
 
-/** Refuses unknown members, because they may be limits that this version doesn't enforce. */
+/** Rejects unknown members, because they may be limits that this version doesn't enforce. */
 function perHostOf(json: unknown): PerHost {
   if (!isObject(json)) throw new ExportFileError("the header's perHost must be an object");
   const perHost: { -readonly [K in keyof PerHost]: number } = {};
@@ -202,7 +201,7 @@ function refuseTooSmall({ capacity, errorRate, geometry }: Layer): void {
  */
 function refuseOtherLayers({ layers, geometry, capacity, errorRate }: ExportHeader): void {
   if (!layers) {
-    // Runs of segments are limited by their shares of the layers.
+    // Each run's limit is its share of a layer, so a filter without layers can't limit its runs.
     if (geometry.spread !== undefined) throw new ExportFileError('a filter with a spread must have layers');
     return;
   }

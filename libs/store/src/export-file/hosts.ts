@@ -6,10 +6,13 @@ import { ExportFileError } from './export-file-error.js';
 import { HOST_HEAD_BYTES, SEGMENT_BYTES } from './format.js';
 import type { ExportHeader } from './header.js';
 
-/** Maximum number of lanes in a piece, which is a few milliseconds of work. */
+/** Maximum number of lanes in a piece, so that it takes only a few milliseconds of work. */
 const PIECE_HOSTS = 200;
 
-/** The lanes in a frame's payload, in pieces. All must belong to the run of segments that begins with `segment`. */
+/**
+ * Decodes the lanes in a frame's payload, in pieces. Throws unless all belong to the run of segments that begins with
+ * `segment`.
+ */
 export function* decodeHosts(
   payload: Buffer,
   header: ExportHeader,
@@ -68,7 +71,7 @@ function settingsAt(frame: Buffer, at: number): HostSettings {
   };
 }
 
-/** A host's name from its bytes. Empty for items that aren't URLs. */
+/** Decodes a host's name, which is empty for items that aren't URLs. */
 export function hostName(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new ExportFileError("a host's name is not valid UTF-8");
   return bytes.toString();

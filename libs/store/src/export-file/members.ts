@@ -6,28 +6,28 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A member that is a whole number from `min` to `max`. */
+/** Returns a member that must be a whole number from `min` to `max`. */
 export function whole(json: JsonObject, name: string, min: number, max: number): number {
   const value = json[name];
   if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
   throw refused(name, min === max ? `be ${min}` : `be a whole number from ${min} to ${max}`, value);
 }
 
-/** A member that is a string and matches `pattern`. */
+/** Returns a member that must be a string matching `pattern`. */
 export function text(json: JsonObject, name: string, pattern: RegExp): string {
   const value = json[name];
   if (typeof value === 'string' && pattern.test(value)) return value;
   throw refused(name, `match ${pattern.source}`, typeof value === 'string' ? 'another string' : value);
 }
 
-/** A member that has one of the allowed values. */
+/** Returns a member that must be one of the allowed values. */
 export function oneOf<T>(json: JsonObject, name: string, allowed: readonly T[]): T {
   const found = allowed.find((value) => value === json[name]);
   if (found !== undefined) return found;
   throw refused(name, `be one of ${allowed.join(', ')}`, json[name]);
 }
 
-/** The message doesn't repeat strings, because one of them is secret. */
+/** The message doesn't repeat strings, because the seed is one, and secret. */
 function refused(name: string, requirement: string, value: unknown): ExportFileError {
   if (value === undefined) return new ExportFileError(`${name} is missing; it must ${requirement}`);
   const shown = typeof value === 'number' || value === 'another string' ? `not ${value}` : 'but is not';

@@ -73,8 +73,8 @@ export interface Counters {
    * In sets with `perHost`, an item to queue is neither stored nor queued if it would exceed `maxUrls` of its host, or
    * if its host is new and the set has the maximum number of hosts: Added.Limited. A copy of an item in the batch
    * counts once. In a set that ages, the count restarts with each period of the maximum age. A committed sync changes
-   * the count: see Syncs. A batch of many hosts may take several atomic steps. If there is no room for it, it is
-   * refused before the first step, but not later: other calls may have taken its room in the meantime.
+   * the count: see Syncs. A batch of many hosts may take several atomic steps. A batch without enough room is refused
+   * before its first step. It isn't refused later, even if other calls have taken its room since.
    *
    * In a filter that ages, items live for `ttlMs` from now (default: the filter's maximum age), and up to a thirteenth
    * of that maximum longer. A present item keeps its remaining lifetime or the new one, whichever is longer.

@@ -47,13 +47,13 @@ export interface HostPage {
 
 /**
  * The hosts of a per-host queue. Every call throws TypeError for a set without `perHost`, and the errors that
- * `Counters` lists. The cost of a call on one host doesn't depend on the size of the queue, except that `drop` deletes
- * the waiting entries, in steps between which other calls run.
+ * `Counters` lists. A call on one host costs the same for any size of the queue. The exception is `drop`, which deletes
+ * the waiting entries in steps and lets other calls run in between.
  */
 export interface Hosts {
   /**
    * At most `limit` hosts after the cursor `after`, and no more than MAX_LISTED_HOSTS. Lists the hosts with entries,
-   * with URLs that count towards `maxUrls`, or with settings. A page may be shorter although more hosts follow, but it
+   * with URLs that count towards `maxUrls`, or with settings. A page may be shorter even if more hosts follow, and
    * lists each host at most once. The pages list every host that qualifies throughout. A host may be on two pages if
    * other hosts come and go between the calls, or after a failover.
    */

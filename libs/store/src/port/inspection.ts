@@ -32,7 +32,7 @@ export interface Finding {
   /** The result of `check`, but without an open sync's layers. */
   readonly present: boolean;
   /**
-   * True if a layer claims the item although it was removed, because other items keep its cells live. See
+   * True if a layer claims the item only because other items keep its cells live: the item was removed. See
    * Counters.remove.
    */
   readonly hidden: boolean;
@@ -51,8 +51,8 @@ export interface LayerSample {
 export const MOST_SAMPLED_PAGES = 256;
 
 /**
- * Reads a filter's cells, so that people can see why it answers as it does. Changes nothing, and costs the store no
- * more than a small batch, whatever the filter's size.
+ * Reads a filter's cells, to show people why it reports an item as present or absent. Changes nothing, and costs the
+ * store no more than a small batch, whatever the filter's size.
  *
  * - Both calls throw the errors that `Counters` lists, and make the same checks: a segment that is missing, short or of
  *   a different generation causes STORE_DATA_LOST, never a wrong value.

@@ -23,19 +23,19 @@ export interface Operation {
 /** Number and size of filters and visited sets. */
 export interface Usage {
   readonly filters: number;
-  /** Bytes of their cells. */
+  /** Total size of their cells, in bytes. */
   readonly bytes: number;
 }
 
 /**
  * The characters with which a name prefix can end. Stores count the usage under each such prefix of a name. The hyphen
- * is last, so that the text can stand in a character class.
+ * is last, so that a regular expression can use the string in a character class.
  */
 export const PREFIX_ENDS = '._:-';
 
 /**
  * Limits on the number and size of all filters and visited sets whose names begin with `prefix`, whichever caller
- * created them. A filter counts from the moment its creation or import begins until it is gone, even while it is
+ * created them. A filter counts from the moment its creation or import begins until it is gone, even while it is being
  * cleared. Filters created without a quota count too, but are never refused.
  */
 export interface Quota {

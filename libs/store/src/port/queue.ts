@@ -27,7 +27,7 @@ export const MAX_REASON_BYTES = 256;
 export const LEASE_ENDED = 'the lease ended';
 export const RELEASED = 'released';
 
-/** A queue entry, hidden from others until its lease ends. */
+/** A queue entry that no other caller can lease until its lease ends. */
 export interface LeasedEntry {
   /** Opaque. Identifies one lease of the entry. A later lease of the same item has a different id. */
   readonly id: string;
@@ -45,7 +45,7 @@ export const MAX_LISTED_ENTRIES = 1_000;
 
 /** A queue entry in any state. */
 export interface QueueEntry {
-  /** Opaque. Names the entry in its place, so an entry that moves gets a new id. See Queue.drop. */
+  /** Opaque. Encodes where the entry is, so an entry that moves gets a new id. See Queue.drop. */
   readonly id: string;
   readonly payload: string;
   /**
@@ -90,21 +90,21 @@ export interface Release {
   /** False: the lease doesn't count as an attempt, so `attempt` goes back by one and no entry becomes a dead letter. */
   readonly countAttempt: boolean;
   /**
-   * In sets with `perHost`: for this long, at most MAX_LEASE_MS, no entry of the released entries' hosts is leased. A
-   * host's time only moves forward. A forgotten or dropped entry also delays its host, unless the queue has already
-   * removed the entry. The first `ack` or `release` of such an entry removes it, so later calls don't delay the host
-   * again. An expired id doesn't delay its host, because it doesn't name the host.
+   * In sets with `perHost`: how long to lease no entries from the released entries' hosts, at most MAX_LEASE_MS. This
+   * never shortens a host's current delay. A forgotten or dropped entry also delays its host, unless the queue has
+   * already removed the entry. The first `ack` or `release` of such an entry removes it, so later calls don't delay the
+   * host again. An expired id doesn't delay its host, because it doesn't name the host.
    */
   readonly hostDelayMs: number;
 }
 
 /** Limits for a lease in a set with `perHost`. */
 export interface LeaseLimits {
-  /** Maximum number of entries per host. Default: 1 if hosts have a delay, else no limit. */
+  /** Maximum number of entries per host. Default: 1 if hosts have a delay, otherwise no limit. */
   readonly maxPerHost?: number;
 }
 
-/** An entry that came back after as many leases as its visited set allows. */
+/** An entry that came back after its last permitted lease. See FilterSpec.maxAttempts. */
 export interface DeadLetter {
   /** Opaque. Identifies this dead letter, even after a restart. */
   readonly id: string;
@@ -135,8 +135,8 @@ export interface DeadLetterPage {
  * A set with `perHost` has a lane for each host, with this order within each lane. A segment's lanes take turns, and
  * the lane that has been due longest comes first. A host's next entries may be leased `delayMs` after a lease. At
  * `maxLeased`, its lane waits until one of its leases ends or an entry is settled. If that limit is 1, the delay also
- * counts from then. Leases that find only forgotten entries of a host don't delay it. Pace survives a restart. If the
- * clock is set back, a host waits no longer than its delay.
+ * counts from then. Leases that find only forgotten entries of a host don't delay it. A host's pace survives a restart.
+ * If the clock is set back, a host waits no longer than its delay.
  *
  * At most one lease holds an entry. An entry that was forgotten is never leased again, wherever it was when its item
  * was removed. If its item is discovered again, it gets a new entry.
@@ -145,9 +145,9 @@ export interface Queue {
   /**
    * Leases at most `max` entries (limit MAX_LEASED_ENTRIES), up to MAX_LEASED_BYTES of payloads, each hidden for
    * `leaseMs` (at most MAX_LEASE_MS). Leases end by themselves. A repeat returns only the entries that this lease still
-   * holds, which is an exception to the rule that a repeat returns the same result. A call that finds nothing is not
-   * recorded, so its repeat may find something. Overlapping attempts of one operation may lease more than `max` entries
-   * in total. The surplus is not returned, and comes back when its lease ends.
+   * holds, which is an exception to the rule that a repeat returns the same result. An empty result is not recorded, so
+   * a repeat may return entries. Overlapping attempts of one operation may lease more than `max` entries in total. The
+   * surplus is not returned, and comes back when its lease ends.
    */
   lease(
     filter: Filter,
@@ -201,11 +201,11 @@ export interface Queue {
 
   /**
    * At most `limit` entries (and MAX_LISTED_ENTRIES) after the cursor `after`, as the query selects them. A call does a
-   * bounded amount of work, so a page may have fewer entries, or none, although more follow. The pages list each entry
+   * bounded amount of work, so a page may have fewer entries, or none, even if more follow. The pages list each entry
    * that stays in its place and its state from the first page to the last. In Redis, an entry of a set with `perHost`
-   * may be on two pages if many other hosts leave the queue in the meantime. An entry that had come back when the list
-   * began is listed even if the queue notices that later, but then perhaps twice. The pages may list any other entry
-   * that moves or changes its state, or whose lease is extended, twice or not at all. They omit forgotten and dropped
+   * may be on two pages if many other hosts leave the queue in the meantime. An entry that had already come back when
+   * the listing began is listed, perhaps twice, even if the queue notices only later. Any other entry that moves,
+   * changes its state or has its lease extended may be listed twice or not at all. They omit forgotten and dropped
    * entries. With a cursor that this set did not issue, the list starts with the first page, as in other calls. Throws
    * TypeError for a `host` in a set without `perHost`.
    */
@@ -229,7 +229,8 @@ export interface Queue {
   drop(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array>;
 
   /**
-   * Stores `answer` for an operation that makes several calls, unless one is already stored. Returns the stored one.
+   * Stores `answer` for an operation that makes several calls, unless an answer is already stored. Returns the stored
+   * answer.
    */
   record(filter: Filter, operation: Operation, answer: string): Promise<string>;
 

@@ -24,13 +24,13 @@ export interface FilterStats {
   /** Only if the filter ages. */
   readonly age?: AgeStats;
   /**
-   * How far back operation records reach for certain, in whole seconds: 86,400 and 60, even for a new filter, unless
-   * the store dropped some sooner because of their memory limit.
+   * How far back the store is sure to have every operation record, in whole seconds: 86,400 and 60, even for a new
+   * filter. Less if the memory limit made it drop some early.
    */
   readonly recordWindowSeconds: { readonly caller: number; readonly made: number };
 }
 
-/** A filter's time, if it ages. See age.ts. */
+/** Epochs and live items of a filter that ages. See age.ts. */
 export interface AgeStats {
   /** Number of the current epoch, and the length of an epoch. */
   readonly epoch: number;

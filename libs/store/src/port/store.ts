@@ -19,9 +19,9 @@ export interface ListPage {
 
 export interface Readiness {
   readonly ready: boolean;
-  /** Why the store is not ready. Names no host and no secret. */
+  /** Why the store is not ready. Contains no host name and no secret. */
   readonly reason?: string;
-  /** Shown to everyone, so they name no host, secret or filter. */
+  /** Shown to everyone, so they contain no host name, secret or filter name. */
   readonly warnings: readonly string[];
 }
 
@@ -76,7 +76,7 @@ export interface Store {
    */
   list(kind: FilterKind, limit: number, after?: string, prefix?: string): Promise<ListPage>;
 
-  /** The usage under each of these prefixes, which end with one of PREFIX_ENDS, in the order given. */
+  /** The usage under each of these prefixes, in the same order. Each ends with one of PREFIX_ENDS. */
   usage(prefixes: readonly string[]): Promise<Usage[]>;
 
   /**

@@ -137,7 +137,7 @@ export interface Syncs {
   abandon(filter: Filter, id: string, deadline: number): Promise<Sync>;
 
   /**
-   * Abandons syncs without a call for the store's `syncIdleMs`, and resumes commits whose instance died. Call it
+   * Abandons syncs that have had no call for the store's `syncIdleMs`, and resumes commits whose instance died. Call it
    * regularly, from any instance.
    */
   tend(): Promise<void>;

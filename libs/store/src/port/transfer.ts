@@ -33,9 +33,9 @@ export interface QueuedHost extends HostSettings {
    * then, and lanes are served in the order of these times.
    */
   readonly readyAt: number;
-  /** In sets with `maxUrls`: the host's discovered URLs, minus forgotten ones, up to MAX_PER_HOST. Else 0. */
+  /** In sets with `maxUrls`: the host's discovered URLs, minus forgotten ones, up to MAX_PER_HOST. Otherwise 0. */
   readonly found: number;
-  /** In sets that age: when `found` restarts, in ms since the epoch. Else 0. */
+  /** In sets that age: when `found` restarts, in ms since the epoch. Otherwise 0. */
   readonly foundUntil: number;
 }
 

@@ -42,7 +42,7 @@ export class RedisCredentials implements Credentials {
 
   async delete(id: string): Promise<boolean> {
     const { client } = this.connection;
-    // Read first, because the deletion may be repeated after its first reply was lost.
+    // Read first: if the reply to the deletion is lost, its repeat would report that the credential did not exist.
     const known = await this.connection.repeat(
       () => client.hexists(CATALOGUE.credentials, id),
       this.deadline,

@@ -65,8 +65,8 @@ export interface RedisStoreOptions extends ConnectionOptions {
   /** How long a sync may go without a call before it is abandoned, in ms. */
   readonly syncIdleMs?: number;
   /**
-   * Limit on removals from a filter while a sync is open, which the sync notes. Somewhat beyond it, the sync is
-   * abandoned. If hosts choose the segments, each segment may note this many, and the sum is checked later.
+   * Limit on removals from a filter while a sync is open, which the sync notes. The store abandons a sync that goes
+   * somewhat beyond it. If hosts choose the segments, each segment may note this many, and the sum is checked later.
    */
   readonly maxSyncForgets?: number;
   /**
@@ -208,7 +208,7 @@ export class RedisStore implements Store {
     if (filter.layers) await this.growth.refresh(filter, deadlineIn(timeoutMs));
     const { stats, unswept, late } = await describeFilter(this.connection, this.views, filter, timeoutMs);
     if (unswept.length > 0) this.sweeper.marked(filter, unswept);
-    // If it fails, a later description tries again.
+    // If this fails, the next description of the filter tries again.
     if (late) void this.unclaimed.remove(filter).catch(() => undefined);
     const sync = await this.syncs.underWay(filter);
     return sync ? { ...stats, sync } : stats;

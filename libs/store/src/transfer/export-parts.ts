@@ -8,7 +8,10 @@ import { ItemsHeld } from './items-held.js';
 export const PIECE_BYTES = 2 ** 20;
 const HIDDEN_PER_PART = 10_000;
 
-/** How often to read a segment at most, if items are removed during the read. Without removals, one read is enough. */
+/**
+ * Maximum number of times that a segment is read if items are removed during the read. Without removals, one read is
+ * enough.
+ */
 const ATTEMPTS = 3;
 
 /** A snapshot of a segment. */

@@ -95,7 +95,7 @@ function withSteps(source: string): string {
 
   let result = '';
   let copied = 0;
-  // The sort is stable, so of two insertions at one place, the outer node's comes first.
+  // The sort is stable: of two insertions at one place, the outer node's comes first.
   for (const { at, text } of insertions.sort((a, b) => a.at - b.at)) {
     result += source.slice(copied, at) + text;
     copied = at;

@@ -48,7 +48,7 @@ export function CreateScreen(): preact.JSX.Element {
     try {
       if (form.kind === 'sets') await client.value.visitedSet(form.name).create(setOf(form));
       else await client.value.filter(form.name).create(filterOf(form));
-      // Stays where the user went while the request was pending.
+      // If the user has left the screen in the meantime, don't navigate away.
       if (!leaving.aborted) goTo(hashOf([form.kind, form.name]));
     } catch (thrown) {
       setRefused({ error: thrown as Error, form });

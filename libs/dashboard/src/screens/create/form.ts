@@ -129,7 +129,7 @@ export function planOf(form: Form): PlanOptions {
     errorRate,
     growth: form.grows ? 'auto' : 'none',
     ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
-    // The limits don't change the plan.
+    // The limits themselves don't change the plan.
     ...(perHost && { perHost: {} }),
   };
 }

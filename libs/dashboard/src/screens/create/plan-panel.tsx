@@ -21,7 +21,7 @@ interface Planned {
 /** The plan for the form, requested from the service as the user types. */
 function usePlan(form: Form): Planned {
   const [planned, setPlanned] = useState<Planned>({});
-  // The other members don't change the plan.
+  // Ignores these members, because they don't change the plan.
   const isWhole = Object.keys(faultsOf(form)).every((member) => /^(?:maxAttempts|perHost)/.test(member));
   const asked = isWhole ? JSON.stringify(planOf(form)) : '';
   const { value: service } = client;

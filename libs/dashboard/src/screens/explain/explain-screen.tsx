@@ -43,8 +43,8 @@ export function ExplainScreen({
 
 function AskForm({ asked, label }: { readonly asked: string; readonly label: string }): preact.JSX.Element {
   const [text, setText] = useState(asked);
-  // A link or the back button changed the address. Keeps the field, which has the focus. An effect after paint would
-  // overwrite text that the user is typing.
+  // Copies an address changed by a link or the back button into the field. Keeps the field element, because it has the
+  // focus. An effect after paint would overwrite text that the user is typing.
   useLayoutEffect(() => setText(asked), [asked]);
   const submit = (event: Event): void => {
     event.preventDefault();

@@ -9,7 +9,7 @@ import { Failure, Loading, Notice } from '../../ui/notice.js';
 import { KeySteps, type Keyed } from './key-steps.js';
 import { LayerPanel } from './layer-panel.js';
 
-/** Returning to the page also refreshes it. */
+/** Rarely, because returning to the page also refreshes it. */
 const EVERY_MS = 600_000;
 
 /** The finding that explains the answer for an item. */

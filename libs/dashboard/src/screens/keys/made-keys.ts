@@ -16,8 +16,8 @@ export interface MadeKey {
 export const unkept = signal<readonly MadeKey[]>([]);
 
 /**
- * Keeps a new key, and signs in with it if `goOn`. Ignores a failed sign-in, which the user can retry next to the
- * secret. The key exists, so an error here would lead the user to create another one.
+ * Keeps a new key, and signs in with it if `goOn`. Ignores a failed sign-in, because the key exists and an error here
+ * would lead the user to create another. The user can retry next to the secret.
  */
 export async function keepAnd(goOn: boolean, key: MadeKey): Promise<void> {
   unkept.value = [...unkept.value, key];
@@ -36,7 +36,7 @@ effect(() => {
 
 const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
 
-// On every screen, the browser asks before it closes the page that holds the only copy.
+// On every screen, the browser asks before it closes the page, because the page has the only copy of the secret.
 effect(() => {
   if (unkept.value.length > 0) addEventListener('beforeunload', ask);
   else removeEventListener('beforeunload', ask);

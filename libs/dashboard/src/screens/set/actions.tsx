@@ -8,7 +8,7 @@ import { ConfirmByName } from '../../ui/confirm-by-name.js';
 import { WhatIsLost } from './what-is-lost.js';
 
 interface ActionsProps extends Subject {
-  /** If the data is lost, only clear and delete make sense. */
+  /** If the data is lost, users can only clear or delete. */
   readonly isLost: boolean;
   readonly refresh: () => void;
 }
@@ -63,7 +63,7 @@ export function Actions({ kind, name, isLost, refresh }: ActionsProps): preact.J
           onClose={close}
           act={async (idempotencyKey) => {
             await handle.drop({ idempotencyKey });
-            // Stays where the user went while the request was pending.
+            // If the user has left the screen in the meantime, don't navigate away.
             if (!leaving.aborted) goTo(hashOf([]));
           }}
         >

@@ -9,7 +9,7 @@ import { Button } from '../../ui/button.js';
 import { DataTable } from '../../ui/data-table.js';
 import { Pending } from '../../ui/notice.js';
 
-/** Each request samples different pages, so it is repeated only when the user asks. */
+/** Rarely, because each request samples different pages. The user can ask for another sample. */
 const EVERY_MS = 600_000;
 
 /** Shows how many counters have each value. */

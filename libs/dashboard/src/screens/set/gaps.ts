@@ -9,7 +9,7 @@ export interface Moment<Point> {
 const GAP = 2.5;
 
 /**
- * Inserts an empty moment between points that are too far apart. The store was unavailable then, and a line would
+ * Inserts an empty moment between points that are too far apart. The store was unavailable in between, and a line would
  * suggest values that were never measured.
  */
 export function withGaps<Point extends { readonly at: string }>(

@@ -23,7 +23,7 @@ export function QueuePanel({
   readonly refresh: () => void;
 }): preact.JSX.Element {
   const { waiting, leased, delayed, scheduled, dead, forgotten, oldestSeconds } = queue;
-  // Shown here, because the list of dead letters disappears with the last one.
+  // Shown here and not in the list of dead letters, because that list disappears with its last one.
   const [done, setDone] = useState<Done>();
   return (
     <section class="panel" aria-labelledby="queue">
@@ -82,7 +82,7 @@ function DeadLetters({
   const [purging, setPurging] = useState(false);
   const [working, setWorking] = useState(false);
   const shown = letters.data ?? [];
-  // Skips dead letters that someone else has retried or deleted in the meantime.
+  // Leaves out dead letters that another user has retried or deleted in the meantime.
   const ids = shown.map(({ id }) => id).filter((id) => chosen.has(id));
   const act = async (verb: 'putBack' | 'purge'): Promise<void> => {
     setPurging(false);

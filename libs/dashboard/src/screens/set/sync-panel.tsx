@@ -12,8 +12,7 @@ export function SyncPanel({
   readonly items: number;
 }): preact.JSX.Element {
   const { state, listed, wouldForget, openedAt, memoryBytes, capacity, errorRate } = sync;
-  // Not the number of listed lines, because lines may repeat, and URLs that are visited or queued during the sync also
-  // stay.
+  // Not the number of listed lines: lines may repeat, and URLs that are visited or queued during the sync stay too.
   const stay = Math.max(0, items - wouldForget);
   return (
     <section class="panel" aria-labelledby="sync">

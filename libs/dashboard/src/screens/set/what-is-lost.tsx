@@ -10,7 +10,7 @@ export function WhatIsLost({ kind, name }: Subject): preact.JSX.Element {
   const leaving = useLeaving();
   useEffect(() => {
     const told = handleOf(client.value, kind, name).describe({ signal: leaving });
-    // If the request fails, the user can still clear or delete the set.
+    // Ignores a failure, because the user can still clear or delete the set.
     void told.then(setDescribed, () => undefined);
   }, [kind, name, leaving]);
   if (!described || isLost(described)) return <>This deletes everything in it. You can’t undo this.</>;

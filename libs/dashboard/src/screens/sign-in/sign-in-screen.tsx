@@ -17,7 +17,7 @@ export function SignInScreen({ why }: { readonly why: SignInReason }): preact.JS
   const [key, setKey] = useState('');
   const { working, error, act } = useAct();
   const input = useRef<HTMLInputElement>(null);
-  // Even after a rejected key, because the disabled button has lost the focus.
+  // Needed even after a rejected key, because the button lost the focus when it was disabled.
   useEffect(() => {
     if (!working) input.current?.focus();
   }, [working]);

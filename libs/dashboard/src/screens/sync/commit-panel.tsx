@@ -51,7 +51,7 @@ export function CommitPanel({ subject, sync, isListing, stop, refresh }: PanelPr
     try {
       await handle.commit(asked, { signal: leaving });
     } catch (error) {
-      // The figures have changed since the preview.
+      // The figures have changed since the preview, so preview the commit again.
       if (error instanceof WouldForgetError) await look();
       else throw error;
     }

@@ -16,7 +16,7 @@ export function listingIn(kind: Kind, sync: string): Action {
       invalid: `not ${kind === 'sets' ? 'URLs' : 'items'}, and skipped`,
     },
     afterStop: 'They stay listed. Do not commit until the rest is also listed.',
-    // The sync has ended, or the set is gone.
+    // The error if the sync has ended or the set is gone.
     endsWith: (error) => error instanceof ConflictError || error instanceof NotFoundError,
   };
 }

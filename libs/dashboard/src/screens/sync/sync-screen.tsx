@@ -76,7 +76,7 @@ function Steps({
           looks.refresh();
         }}
         onRefused={(error) => {
-          // Even without an answer, the sync may be open.
+          // If no answer arrived, the sync may be open.
           if (!isUnsure(error)) own.current = undefined;
           looks.refresh();
         }}

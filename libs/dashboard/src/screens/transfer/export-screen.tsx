@@ -14,7 +14,7 @@ import { Failure, Notice } from '../../ui/notice.js';
 import { Title } from '../../ui/title.js';
 import { canStream, chosenFile, download, type Target } from '../../save.js';
 
-/** From this size on, writes straight to a file if the browser can, and doesn't keep the export in memory. */
+/** From this size on, an export goes straight to a file if the browser can write one, instead of into memory. */
 const LARGE = 32e6;
 
 /** Downloads a set as a file. A plain link couldn't send the key. */

@@ -38,7 +38,7 @@ import type { Watches } from './watches.js';
 
 /** Cost of an item that also changes the queue, relative to one that doesn't. */
 const QUEUED_ITEM_COST = 2;
-/** The same in a per-host queue, where each item may be in another lane. */
+/** The same for a per-host queue, in which each item may change a different lane. */
 const LANE_ITEM_COST = 8;
 
 /** See the port for each method's guarantees. */
@@ -106,7 +106,10 @@ export class EmbeddedCounters implements Counters {
     return all;
   }
 
-  /** Adds a part of a batch. If the filter has no room for the whole batch, the first part is refused, no later one. */
+  /**
+   * Adds a part of a batch. Refuses the first part if the filter has no room for the whole batch, but never a later
+   * part.
+   */
   private addPart(
     filter: Filter,
     whole: Positions,
@@ -185,7 +188,7 @@ export class EmbeddedCounters implements Counters {
   }
 }
 
-/** The host names for a part's items, without items that are `limited`. */
+/** The host names of a part's items, except items that are `limited`. */
 function namesOf(
   hosts: readonly string[] | undefined,
   from: number,

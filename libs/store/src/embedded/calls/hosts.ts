@@ -103,7 +103,7 @@ export class EmbeddedHosts implements Hosts {
   }
 
   /**
-   * Drops the entries, and deletes the first rows of those that waited. `more`: true if more rows must be deleted.
+   * Drops the entries, and deletes the first rows of the waiting ones. `more`: true if rows are left to delete.
    * `copying`: the id of a sync that must keep the entries first. If present, nothing has changed.
    */
   private dropEntries(

@@ -190,7 +190,7 @@ export class EmbeddedQueue implements Queue {
           const queue = new TodoQueue(session, scope, isCopying(scope));
           const answer = use(queue, ids, session.now);
           queue.flush();
-          // The sync's copy of the queue won't find these entries any more, so keep them now.
+          // Once these entries are taken, the sync's copy of the queue can't find them, so keep them now.
           const kept = queue.taken.length > 0 && isCopying(scope) && keepQueued(session, scope, queue.taken);
           return { answer, ...(kept && { records: kept }) };
         });
@@ -216,8 +216,8 @@ function leaseIn(
     queue.flush();
     found = lease;
     if (lease.number > 0) return { answer: lease.number };
-    // Even if it leased nothing, the call may have dropped forgotten entries, marks and lanes, or created dead letters.
-    // Entries may have come back to hosts that must wait.
+    // Even without leasing anything, the call may have dropped forgotten entries, marks and lanes, or created dead
+    // letters. Entries may have come back to hosts that must wait.
     const after = scope.queue;
     if (after.held !== held || after.dead !== dead || after.firstMark !== firstMark) session.keep(scope);
     else if (after.leased !== leased || after.delayed !== delayed || after.scheduled !== scheduled)

@@ -9,13 +9,13 @@ interface Watch {
   readonly wakes: Set<() => void>;
   /** Cancels the timer. */
   cancel: () => void;
-  /** Entries due by this time have woken the watch. Milliseconds since the epoch. */
+  /** The watch has already woken its callers for entries due by this time, in ms since the epoch. */
   woken: number;
 }
 
 /**
  * Callers that wait for entries to lease, by the name of their visited set. Each set has one timer, for its next due
- * entry. A watch outlives its generation. It continues after a clear, or after the set is deleted and re-created.
+ * entry. A watch outlives its generation: it continues after a clear, or if the set is deleted and re-created.
  */
 export class Watches {
   private readonly watches = new Map<string, Watch>();
@@ -41,9 +41,7 @@ export class Watches {
     };
   }
 
-  /**
-   * Call this when entries were queued. In a per-host queue, a host that got a turn wakes the watchers.
-   */
+  /** Call this when entries were queued. In a per-host queue, only hosts that got a turn wake the watchers. */
   joined(filter: Filter): void {
     if (filter.perHost) this.reschedule(filter);
     else this.wake(filter);
@@ -75,7 +73,7 @@ export class Watches {
     const { name, kind } = filter;
     const due = await this.engine
       .mutate(({ database, memory, now }) => {
-        // On a busy machine, an entry may become due before this runs. The clock may have been set back.
+        // On a busy machine, an entry may become due before this runs, or the clock may have been set back.
         const from = Math.min(watch.woken, now) + 1;
         // The caller's handle may be stale by now.
         const { filter: renewed } = memory.named(name, kind);
@@ -84,12 +82,12 @@ export class Watches {
         const at = Math.min(due, nextTurn(database, state, from, now) ?? Infinity);
         return at === Infinity ? undefined : { now, at };
       })
-      // In a deleted or lost set, nothing becomes due.
+      // A deleted or lost set has no entries that become due.
       .catch(() => undefined);
     watch.cancel();
     if (due === undefined || this.watches.get(name) !== watch) return;
     const { now, at } = due;
-    // Time has passed since the transaction read the clock.
+    // Read the clock again: time has passed since the transaction read it.
     watch.cancel = after(this.clock, at - this.clock.now(), () => {
       watch.woken = Math.max(now, at);
       this.wake(filter);

@@ -30,8 +30,8 @@ export class LifeCycle {
     spec: FilterSpec,
     operation: Operation,
   ): Promise<{ filter: Filter; created: boolean }> {
-    // Reserves memory only if the creation is likely to succeed. Refuses nothing, since an earlier attempt of this
-    // operation may have created the filter.
+    // Reserves memory only if the creation is likely to succeed. Throws nothing if it isn't, since an earlier attempt
+    // of this operation may have created the filter.
     const fits = await this.engine.read((memory) => !memory.filters.has(spec.name) && room.tryTake(memory));
     const reserved = fits ? await reserveCells(spec.geometry) : undefined;
     return this.engine.mutate(

@@ -5,8 +5,8 @@ import type { FilterSpec, Quota, Usage } from '../../port/index.js';
 import type { Memory, TakenRoom } from '../filters/memory.js';
 
 /**
- * Room in a quota for a filter that is being created. It is taken before the filter's memory is reserved, and held
- * until the filter exists or its creation has failed, so parallel creations can't exceed the quota between them.
+ * Room in a quota for a filter that is being created. A creation takes it before it reserves memory, and holds it until
+ * the filter exists or the creation has failed, so parallel creations can't exceed the quota together.
  */
 export class Room implements TakenRoom {
   readonly name: string;
@@ -23,8 +23,8 @@ export class Room implements TakenRoom {
   }
 
   /**
-   * Throws QUOTA_EXCEEDED if the quota has no room. Parallel creations of one name need room for one filter, since only
-   * one of them succeeds.
+   * Throws QUOTA_EXCEEDED if the quota has no room. Parallel creations under one name need room for only one filter,
+   * since only one can succeed.
    */
   assert(memory: Memory): void {
     const { bytes, name, quota } = this;
@@ -71,7 +71,7 @@ export class Room implements TakenRoom {
 /** Usage of the filters under a prefix, including filters in creation, but not the filter named `except`. */
 export function usageOf({ filters, rooms }: Memory, prefix: string, except?: string): Usage {
   const counts = (name: string): boolean => name !== except && name.startsWith(prefix);
-  // One name may have several rooms.
+  // One name may have several rooms, if calls create it in parallel.
   const making = new Map<string, number>();
   for (const { name, bytes } of rooms) {
     if (counts(name) && !filters.has(name)) making.set(name, Math.max(bytes, making.get(name) ?? 0));

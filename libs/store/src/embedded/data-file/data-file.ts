@@ -32,11 +32,11 @@ const FREE_FLAGS = 0x4008;
 /** Flag of a meta page: its commit had not been flushed when the page was written. */
 const UNFLUSHED = 0x1000;
 const NO_PAGE = 0xffff_ffff_ffff_ffffn;
-/** No real map is this large, but LMDB would try to create it. */
+/** A larger map is never real, but LMDB would try to create it. */
 const MAX_MAP_BYTES = 2 ** 44;
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 
-/** LMDB must not open the data file, or the extent of its damage is unknown. */
+/** LMDB must not open the data file, or the extent of the file's damage is unknown. */
 export class DataFileError extends Error {
   constructor(what: string) {
     super(
@@ -105,7 +105,7 @@ export function readMetas(fd: number): { chosen: Meta; metas: readonly Meta[] } 
   if (newest === 0) return { chosen: first, metas };
   const boot = bootId();
   const chosen = metas.reduce((a, b) => choose(a, b, boot));
-  // If a power failure has undone commits, only some of their pages may be on disk.
+  // After LMDB has undone commits, only some of their pages may be on disk.
   const undone = chosen === flushed;
   const successive = Math.abs(first.commit - second.commit) === 1 && first.commit % 2 === 0;
   if ((!successive && !undone) || flushed.commit > newest) {

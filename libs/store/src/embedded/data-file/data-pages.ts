@@ -6,8 +6,8 @@ export const PageKind = { Branch: 1, Leaf: 2, Overflow: 4 } as const;
 export type PageKind = (typeof PageKind)[keyof typeof PageKind];
 
 /**
- * LMDB doesn't write free pages at the end of the file. If more than this many times the file's pages are missing, the
- * file was truncated.
+ * LMDB doesn't write free pages at the end of the file. If the meta page counts more than this many times the file's
+ * pages, the file was truncated.
  */
 const MOST_PAGES_FEWER = 64;
 
@@ -72,7 +72,7 @@ export class DataPages {
       throw new DataFileError(`page ${page} is not readable`);
     }
     const commit = readPageNumber(buffer, 8);
-    // LMDB would mistake a later commit's page for its own copy and write to it.
+    // LMDB would mistake a page of a later commit for one that it may write to.
     if (readPageNumber(buffer, 0) !== page || commit > this.meta.commit) {
       throw new DataFileError(`page ${page} contains a different page`);
     }

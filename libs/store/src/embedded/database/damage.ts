@@ -2,7 +2,7 @@ import { DataFileError } from '../data-file/data-file.js';
 import { GENERATION_BYTES } from './keys.js';
 import { RowState, type DamagedRow } from './table.js';
 
-/** The tables whose keys begin with a generation. A damaged row in any other table affects every filter. */
+/** The tables whose keys begin with a generation. Damage in any other table may affect every filter. */
 const OF_A_GENERATION: ReadonlySet<string> = new Set([
   'states',
   'blocks',
@@ -50,7 +50,7 @@ export class Damage {
     return this.lost.has(generation) || this.doubtful.has(generation);
   }
 
-  /** Throws DataFileError if a damaged row affects every filter. */
+  /** Throws DataFileError if a damaged row makes the whole store unusable. */
   assertBearable(): void {
     if (this.fatal) throw new DataFileError(this.fatal.message);
   }

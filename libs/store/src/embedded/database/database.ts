@@ -16,7 +16,7 @@ export function hasData(directory: string): boolean {
   return file !== undefined && file.size > 0;
 }
 
-/** The only row of `meta` without a checksum, so that every version can read it. */
+/** The only row of `meta` without a checksum, so that stores of every version can read it. */
 export const FORMAT = Buffer.from('format');
 /** Version of the tables below. A store with another version refuses the directory. */
 export const FORMAT_VERSION = '7';

@@ -38,7 +38,7 @@ export interface Environment {
    */
   transaction(change: () => void, flush: boolean): Promise<void>;
 
-  /** Starts a read of the data that is committed now. */
+  /** Starts a read of the data committed so far. */
   read(): ReadTransaction;
 
   close(): Promise<void>;

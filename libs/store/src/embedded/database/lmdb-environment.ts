@@ -4,10 +4,7 @@ import type { Environment, ReadTransaction, Rows } from './environment.js';
 const TABLE = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const;
 /** LMDB needs this limit in advance. Leaves room for a few more tables. */
 const MAX_TABLES = 18;
-/**
- * How long closing waits for the last flush. After a failed commit, the library would wait for a flush that never
- * comes.
- */
+/** How long closing waits for the last flush. After a failed commit, the library would wait forever. */
 const CLOSE_TIMEOUT_MS = { committed: 30_000, failed: 100 } as const;
 
 /** An LMDB environment in a file. */
@@ -23,18 +20,18 @@ export class LmdbEnvironment implements Environment {
       readOnly,
       maxDbs: MAX_TABLES,
       ...TABLE,
-      // Each operation of the library is one of our transactions. With batching by event turn, a failed commit would
-      // also reject a promise inside the library that nothing handles, which would crash the process.
+      // Makes each operation of the library one of our transactions. If the library batched them by event turn, a
+      // failed commit would also reject a promise inside the library that nothing handles, which would crash the
+      // process.
       eventTurnBatching: false,
       separateFlushed: true,
-      // Otherwise an environment variable would decide which commit is read. The library's types don't have this
-      // option.
+      // Otherwise, an environment variable decides which commit LMDB reads. The library's types don't have this option.
       ...{ safeRestore: false },
     });
   }
 
   rows(name: string): Rows {
-    // According to the library's types, putSync returns nothing, but it returns whether it put the row.
+    // The library's types say that putSync returns nothing, but it returns whether it put the row.
     return this.root.openDB<Buffer, Buffer>({ name, ...TABLE }) as unknown as Rows;
   }
 
@@ -54,7 +51,7 @@ export class LmdbEnvironment implements Environment {
   }
 
   read(): ReadTransaction {
-    // Without this, the library would reuse the transaction from earlier reads in this turn of the event loop.
+    // Otherwise, the library reuses the transaction of earlier reads in this turn of the event loop.
     this.root.resetReadTxn();
     return this.root.useReadTransaction();
   }

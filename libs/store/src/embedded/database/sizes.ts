@@ -1,14 +1,14 @@
 /**
  * Size of a value that fills one LMDB page, in bytes. For a value of several pages, LMDB searches for that many
- * adjacent free pages, and from then on carries every free page that it has seen from commit to commit. After a
+ * adjacent free pages, and then carries every free page that it has seen along from commit to commit. After a
  * checkpoint, which frees thousands of pages, queuing a URL took four times the CPU.
  */
 export const ONE_PAGE_BYTES = 4_096 - 64;
 
 /**
- * Row sizes, and how much work one transaction or turn of the event loop does, which takes a few milliseconds. The rest
- * of the work waits for the next one. Tests use small sizes to exercise this. `rowBytes`, `leasePortion` and
- * `blockBytes` are part of the format, so a directory must always be opened with the same values.
+ * Row sizes, and limits on the work of one transaction or event-loop turn, so that it takes only a few milliseconds.
+ * The next one continues the work. Tests use small sizes, so that work needs several of them. `rowBytes`,
+ * `leasePortion` and `blockBytes` are part of the format, so a directory must always be opened with the same values.
  */
 export interface Sizes {
   /** Size of a row of packed entries, marks or removals, in bytes, unless a single entry is longer. */

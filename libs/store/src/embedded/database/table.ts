@@ -4,7 +4,7 @@ import type { RangeOptions, ReadOptions, Rows } from './environment.js';
 /** Two checksums of 4 bytes follow a value: one of table and key, and one of that checksum and the value. */
 const SEAL_BYTES = 8;
 
-/** `KeyDamaged`: we can't tell which filter the row belonged to. */
+/** `KeyDamaged`: the key is damaged, so the row's filter is unknown. */
 export const RowState = { Whole: 0, ValueDamaged: 1, KeyDamaged: 2 } as const;
 export type RowState = (typeof RowState)[keyof typeof RowState];
 

@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { tryLock } from 'fs-native-extensions';
 import { DATA_FILE } from '../database/database.js';
 
-/** People often take the first file for a stale lock and delete it. The lock on the second file then still works. */
+/**
+ * People often delete the first file because they take it for a stale lock. The lock on the second file still works.
+ */
 const LOCKED_FILES = ['lock', DATA_FILE];
 
-/** LMDB's own lock file, which it maps into memory, and a sufficient size for its contents. */
+/** LMDB's own lock file, which it maps into memory, and a size that is enough for it. */
 const MAPPED_FILE = `${DATA_FILE}-lock`;
 const MAPPED_BYTES = 16_384;
 const NEW_DATA_BYTES = 2 ** 20;
@@ -22,8 +24,8 @@ export function takeLockFile(directory: string): void {
 }
 
 /**
- * Checks that the disk has room for a new data file's first pages. Without it, LMDB kills the process. Throws ENOSPC
- * and similar errors.
+ * Checks that the disk has room for a new data file's first pages. If it hasn't, LMDB would kill the process. Throws
+ * ENOSPC and similar errors.
  */
 export function assertRoomForNew(directory: string): void {
   if (statSync(join(directory, DATA_FILE)).size > 0) return;
@@ -54,7 +56,7 @@ export class DirectoryLock {
     }
   }
 
-  /** Creates the file if it is missing. LMDB takes an empty file for a new database. */
+  /** Creates the file if it is missing. LMDB treats an empty file as a new database. */
   private add(file: string, directory: string): void {
     const fd = openSync(file, 'a');
     this.fds = [...this.fds, fd];

@@ -57,8 +57,8 @@ export class Space {
 }
 
 /**
- * A data directory's disk. LMDB doesn't say why a commit failed. If the system writes only a part, as it does at a
- * limit, LMDB only reports EIO. So this class makes a test write.
+ * A data directory's disk. LMDB doesn't say why a commit failed: if the system writes only a part, as it does at a
+ * limit, LMDB reports EIO. So this class tries a write to find out.
  */
 export class DirectoryDisk implements Disk {
   constructor(private readonly directory: string) {}

@@ -2,9 +2,7 @@ import { msUntil } from '../../clock.js';
 import { StoreError } from '../../errors.js';
 import { within } from '../../within.js';
 
-/**
- * Throws STORE_UNAVAILABLE after a deadline (ms since the epoch), because the caller no longer waits for the answer.
- */
+/** Throws STORE_UNAVAILABLE if a deadline (ms since the epoch) has passed, because the caller no longer waits. */
 export function assertInTime(deadline: number): void {
   if (msUntil(deadline) < 0) throw late();
 }

@@ -25,7 +25,7 @@ const READ_MS = 10_000;
 
 /** Options of a change. */
 export interface MutationOptions {
-  /** The change needs disk space, so refuse it while the disk is full. */
+  /** True if the change needs disk space. The engine refuses it while the disk is full. */
   readonly grows?: boolean;
   /**
    * Milliseconds since the epoch. A change doesn't start after its deadline, but one that started earlier may still be
@@ -47,7 +47,7 @@ export interface Place {
 /**
  * The owner of a data directory. It runs mutations and reads on a session. A failed commit leaves memory ahead of the
  * database, so the engine loads a new session, exactly as at the start. Reads continue immediately. Mutations wait for
- * a pause, which doubles while no commit succeeds, so that they don't reload everything again and again.
+ * a pause, which doubles while no commit succeeds, to avoid constant reloads.
  */
 export class Engine {
   private session: Session | undefined;
@@ -159,7 +159,7 @@ export class Engine {
       try {
         return look(session.memory, session.now, this.database);
       } finally {
-        // Even an error may depend on a change that isn't committed yet.
+        // Even an error may depend on a change that isn't committed yet, so wait for that too.
         await session.commits.committed();
       }
     });
@@ -167,8 +167,8 @@ export class Engine {
   }
 
   /**
-   * Throws the error that a write would get now. If the last write failed, this makes a test write, so that recovery
-   * shows without traffic.
+   * Throws the error that a write would get now. If the last write failed, makes a test write, to notice a recovery
+   * even without traffic.
    */
   async assertWritable(): Promise<void> {
     if (!this.writesFail) return;
@@ -194,8 +194,8 @@ export class Engine {
     try {
       return await work();
     } catch (error) {
-      // If everything is committed, a refusal waits for nothing, so without this pause, a caller that retries
-      // immediately would block the event loop.
+      // If everything is committed, the refusal comes at once. Without this pause, a caller that retries immediately
+      // would block the event loop.
       await setImmediate();
       if (error instanceof DamagedRow) {
         this.session?.commits.spoil(error);
@@ -228,7 +228,7 @@ export class Engine {
   private async current(): Promise<Session> {
     if (this.session && !this.session.commits.failed) return this.session;
     if (!this.loading) {
-      // Without a session, the last load failed.
+      // No session: the last load failed.
       if (!this.session) this.assertNotPausing();
       // Damage is not a disk failure and affects no other filter, so it causes no pause.
       if (!this.session?.commits.damaged) {
@@ -261,7 +261,7 @@ export class Engine {
 
   private considerCheckpoint(session: Session): void {
     if (this.checkpointing || !checkpointDue(session.memory, this.options.checkpointBytes)) return;
-    // The next call reports a failed commit.
+    // If a commit fails, the next call reports it.
     this.checkpointing = checkpoint(this.database, session.commits, session.memory)
       .catch(() => undefined)
       .finally(() => {
@@ -276,7 +276,7 @@ export class Engine {
     await session?.purger.stop();
     await this.checkpointing;
     if (session && !session.commits.failed) {
-      // The journal has every change. Without this checkpoint, only the next start would be slower.
+      // The checkpoint may fail: the journal has every change, so only the next start is slower.
       const { commits, memory } = session;
       const { blocksPerIdleSlice } = this.database.sizes;
       await checkpoint(this.database, commits, memory, blocksPerIdleSlice).catch(() => undefined);
@@ -286,7 +286,7 @@ export class Engine {
   }
 }
 
-/** The error for a damaged row. It can't name the row's filter, but the next call on the filter does. */
+/** The error for a damaged row. It doesn't name the filter, but the next call on the filter does. */
 function lost(cause: DamagedRow): StoreError {
   return new StoreError('STORE_DATA_LOST', `${cause.message}; restore, clear or delete its filter`, {
     cause,

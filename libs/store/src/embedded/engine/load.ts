@@ -79,7 +79,7 @@ function loadBlocks(database: Database, loading: ReadonlyMap<string, Loading>): 
     if (!filter) continue;
     const { state } = filter;
     const { layer: number, block: index } = place;
-    // An ended sync has left these blocks, which will be deleted soon.
+    // An ended sync left these blocks behind. They will be deleted soon.
     if (state.isRetired(number)) continue;
     const layer = state.layerOf(number);
     const includes = filter.includes.get(number);

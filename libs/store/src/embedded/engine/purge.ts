@@ -62,8 +62,8 @@ export class Purger {
   }
 
   /**
-   * Deletes what a crash has left: generations that aren't in the catalogue, data from ended syncs, marks that are no
-   * longer needed, and records older than the windows.
+   * Deletes everything that a crash left behind: generations that aren't in the catalogue, data from ended syncs, marks
+   * that are no longer needed, and records older than the windows.
    */
   leftovers(memory: Memory): void {
     const states = [...memory.filters.values()];
@@ -116,13 +116,13 @@ export class Purger {
         if (removed < most) this.due.shift();
       }
     } catch {
-      // A commit failed. The reload finds the rest again.
+      // A commit failed. After the reload, the rest is found again.
       this.due.length = 0;
     }
   }
 }
 
-/** Ranges of layer numbers that ended syncs have left. */
+/** Ranges of layer numbers that ended syncs left behind. */
 function retiredLayers({ stacks, nextLayer }: FilterState): [from: number, end: number][] {
   const retired: [number, number][] = [];
   let from = 0;

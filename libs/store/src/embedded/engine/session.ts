@@ -42,7 +42,7 @@ export interface Change<T> {
   readonly answer: T;
   /** Each record is written before the next one is requested. */
   readonly records?: Iterable<Buffer>;
-  /** Makes the change, if the answer is known in advance. Absent: the change has been made. */
+  /** If the answer is known in advance: makes the change. Absent if the change has already been made. */
   readonly apply?: () => void;
   /** The answer is not recorded, so a repeat runs like a first call. */
   readonly unrecorded?: true;
@@ -72,8 +72,7 @@ export class Session {
     const { strayRecords } = session.memory;
     if (lost.length + strayRecords.length > 0) {
       await session.commits.run(() => {
-        // Saves it now, because the evidence of a loss, such as a gap in the journal, may be gone after the next
-        // checkpoint.
+        // Save the loss now, because the next checkpoint may delete its evidence, such as a gap in the journal.
         for (const state of lost) session.save(state);
         for (const key of strayRecords.splice(0)) database.journal.removeSync(key);
       });

@@ -11,7 +11,7 @@ export class LogNumbers {
   headDiscoveredAt = 0;
   /** The next number to assign to a row. */
   nextRow = 1;
-  /** In hosts' lanes: the rows from `voidFrom` to `voidTo` have dropped entries and still have to be deleted. */
+  /** In hosts' lanes: the rows from `voidFrom` to `voidTo` hold dropped entries, and are still to be deleted. */
   voidFrom = 0;
   voidTo = 0;
 }

@@ -4,7 +4,7 @@ import { HashTable } from '../hashes/hash-table.js';
 
 const CLOCK_BYTES = 6;
 
-/** The parts that distinguish an entry from all others in its queue, and decide whether it was forgotten. */
+/** The parts of an entry that distinguish it from all others in its queue, and decide whether it was forgotten. */
 export interface Born {
   /** The queue's clock when the entry was created. */
   readonly birth: number;

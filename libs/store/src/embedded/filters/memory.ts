@@ -13,14 +13,14 @@ export interface TakenRoom {
   readonly bytes: number;
 }
 
-/** Everything that the store holds in memory. Matches the database while no commit is pending. */
+/** Everything that the store holds in memory. It matches the database while no commit is pending. */
 export class Memory {
   readonly filters = new Map<string, FilterState>();
   readonly rooms = new Set<TakenRoom>();
   /** Each credential's stored value, by id. */
   readonly credentials = new Map<string, string>();
   readonly headRows: HeadRows;
-  /** Sets with hosts that got a turn in the current transaction, except through a lease. */
+  /** Sets whose hosts got a turn in the current transaction, other than through a lease. */
   readonly gotTurns = new Set<Filter>();
   /** Scope of the operations on names: create, drop, clear. No generation is all zeros. */
   readonly names: RecordScope;

@@ -39,8 +39,9 @@ export class QueueState {
   firstMark = 1;
   nextMark = 1;
   /**
-   * After a commit, its time on the queue's clock, else 0. Scheduled entries created by then are void unless their
-   * items are in the filter. Some that neither the queue nor a sweep has reached may still be stored.
+   * Time of the last commit on the queue's clock, or 0 if there was none. Scheduled entries created by then are void
+   * unless their items are in the filter. The database may still have void ones that neither the queue nor a sweep has
+   * reached.
    */
   unkeptUntil = 0;
   /** Number of entries waiting in hosts' lanes, number of lanes, and the next number in the index of turns. */
@@ -50,7 +51,7 @@ export class QueueState {
   /** The clock at the last change, and how far the queue's time is ahead of it. See `timeAt`. */
   seenAt = 0;
   aheadMs = 0;
-  /** Number of dropped hosts that may have left entries which no sweep has reached. */
+  /** Number of dropped hosts whose entries may still be stored, because no sweep has reached them. */
   unsweptDrops = 0;
   readonly marks = new Marks();
   /** No lease or delay ends before this time, in ms since the epoch. */
@@ -90,7 +91,7 @@ export class QueueState {
 
   /**
    * `headDiscoveredAt`: when the entry at the head was discovered, if there is one. `overdue`: entries that are no
-   * longer in these states, although they haven't moved yet. It may date from an earlier commit.
+   * longer in these states, although they haven't moved yet. `overdue` may date from an earlier commit.
    */
   stats(
     now: number,

@@ -14,12 +14,15 @@ import { addSyncRow, SyncRow, syncRows } from './sync-rows.js';
 /** The values in the table. */
 type Noted = typeof SyncRow.Added | typeof SyncRow.Removed;
 
-/** Maximum number of hashes in rows for each removal that may be noted. Items that come and go are in several rows. */
+/**
+ * Maximum number of hashes in rows, as a multiple of the removals that may be noted. An item that is removed and added
+ * several times is in several rows.
+ */
 const HASHES_A_REMOVAL = 4;
 
 /**
- * Notes a batch's items as removed. Returns false if that makes more than `most` removals, or if items have come and
- * gone too often. Call it inside a transaction.
+ * Notes a batch's items as removed. Returns false if that makes more than `most` removals, or if items have been
+ * removed and added too often. Call it inside a transaction.
  */
 export function noteRemovals(
   database: Database,

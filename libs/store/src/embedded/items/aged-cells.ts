@@ -10,7 +10,7 @@ import { SATURATED } from './packed-cells.js';
 const COUNTER_UNIT = CYCLE;
 const FULL = SATURATED * COUNTER_UNIT;
 
-/** Result of `epochsLeft` if one of the item's cells is zero or has expired. */
+/** Returned by `epochsLeft` if one of the item's cells is zero or has expired. */
 export const GONE = -1;
 
 /** True if all cells of an item are live. */
@@ -53,8 +53,8 @@ export function epochsLeft(
 }
 
 /**
- * If a page's stamp is too far behind, empties its expired cells and stamps it. Returns how many of these cells were at
- * 15. Call it before changing an item in the page.
+ * If a page's stamp is too far behind, empties its expired cells and stamps it. Returns how many of them were at 15.
+ * Call it before changing an item in the page.
  */
 export function cleanPage(bytes: Uint8Array, page: number, pageCells: number, epoch: number): number {
   const stamp = stampOf(bytes, page);
@@ -72,8 +72,8 @@ export function cleanPage(bytes: Uint8Array, page: number, pageCells: number, ep
 }
 
 /**
- * Makes each cell of an item live for at least `lasts` more epochs. With `counts`, also increments its counter, and
- * only then may the item's cells be zero or expired. Returns the change in the number of cells at 15.
+ * Makes each cell of an item live for at least `lasts` more epochs. With `counts`, also increments its counter. Without
+ * `counts`, all cells must be live. Returns the change in the number of cells at 15.
  */
 export function raiseAged(
   bytes: Uint8Array,

@@ -53,8 +53,8 @@ export class AgedLayer implements CellKind {
   }
 
   /**
-   * Makes an item that the layer claims live until at least `lasts`. Adds a hidden item to its live cells once
-   * more, so that each of them counts it.
+   * Makes an item that the layer claims live until at least `lasts`. Increments the cells of a hidden item, because
+   * they are live only for other items and don't count it.
    */
   raise(layer: LayerState, positions: Positions, { room, lasts }: Raising): Outcome {
     const { hidden, epoch } = this.age;
@@ -109,7 +109,7 @@ export class AgedLayer implements CellKind {
       const bytes = layer.segments[s] as Uint8Array;
       const at = (page[i] as number) * layer.pageBytes;
       const remaining = epochsLeft(bytes, at, cell, i * k, k, epoch);
-      // The live cells of a hidden item belong to other items.
+      // Skip a hidden item, whose live cells belong to other items.
       if (remaining === GONE || hidden.has(hash, 4 * i)) continue;
       layer.tally.saturatedCells -= cleanPage(bytes, at, pageCells, epoch);
       layer.dirty[layer.blockOf(s, page[i] as number)] = 1;

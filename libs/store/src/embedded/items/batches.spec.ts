@@ -67,7 +67,7 @@ describe('a filter that grows', () => {
         );
       const { stack } = state;
       const grow = () => stack.grow(allocateCells(stack.plan[stack.layers.length]?.geometry ?? geometry));
-      // How many copies of each key can be removed.
+      // For each key, how many copies can be removed.
       const stored = new Uint8Array(KEYS);
       const absent: number[] = [];
       let lost = 0;

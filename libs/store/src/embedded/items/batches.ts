@@ -14,7 +14,7 @@ import { countOf, indexesOf, put } from './subsets.js';
  * first of the filter's own layers.
  */
 
-/** One answer per item: 1 if some layer claims it, else 0. */
+/** One answer per item: 1 if some layer claims it, or 0 if none does. */
 export function checkBatch(state: FilterState, positions: Positions): Uint8Array {
   return readBoth(state, positions, claims);
 }
@@ -90,7 +90,7 @@ function addToBoth(
   { grow = {}, onlyClaimed = false }: { readonly grow?: Growers; readonly onlyClaimed?: boolean },
 ): Outcome {
   if (positions.count === 0) return NOTHING;
-  // Read before the filter's own layers change.
+  // Must run before the filter's own layers change.
   const lastsThere = lastsBeside(stack, positions, lasts);
   const own = addTo(stack, positions, { lasts, onlyClaimed, grow: grow.own });
   const there = positionsOn(sync.stack, stack, positions);

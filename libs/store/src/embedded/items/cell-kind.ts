@@ -2,9 +2,7 @@ import type { Positions } from '#bloom';
 import type { LayerChange } from '../journal/journal.js';
 import type { LayerState } from '../layers/layer-state.js';
 
-/**
- * What `raise` returns for an item that its layer neither claims nor has room for. Differs from all values of Added.
- */
+/** Returned by `raise` for an item that the layer neither claims nor has room for. Differs from all values of Added. */
 export const LEFT = 2;
 
 /** The outcome of a batch: one answer per item, and the layers whose cells changed. */
@@ -22,7 +20,7 @@ export type Lasts = Uint8Array | number;
 export interface Raising {
   /** How many new items the layer may take. */
   readonly room: number;
-  /** Counts an item that is already present once more. Ignored if the layer ages. */
+  /** True: counts an item that is already present once more. Ignored if the layer ages. */
   readonly multiset: boolean;
   /** Used only if the layer ages. */
   readonly lasts: Lasts;

@@ -10,8 +10,8 @@ let spans = new Int32Array(2_000);
 /**
  * Reads one byte of every cache line from an item's first cell to its last, for a whole batch. With only loads to do,
  * the processor fetches many lines in parallel, whereas the work on the items waits for one line after another. So one
- * loop computes the addresses, and another does the loads. Compared with one loop for both, cells outside the cache
- * cost a fifth to a third less.
+ * loop computes the addresses, and another does the loads. Cells outside the cache then cost a fifth to a third less
+ * than with a single loop.
  */
 export function fetchPages(layer: LayerState, positions: Positions): void {
   const { segments } = layer;
@@ -35,7 +35,7 @@ function spansOf({ plan, pageBytes }: LayerState, { count, hashes: k, page, cell
   if (spans.length < 2 * count) spans = new Int32Array(2 * count);
   // A local name, because the compiler would re-read the module's variable for every item.
   const found = spans;
-  // Begins at the page's stamp.
+  // Start at the page's stamp, which comes before its cells.
   for (let i = 0; ages && i < count; i++) {
     found[2 * i] = (page[i] as number) * pageBytes;
     found[2 * i + 1] = (found[2 * i] as number) + STAMP_BYTES + (cell[i * k + k - 1] as number);

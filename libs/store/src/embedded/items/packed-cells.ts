@@ -22,7 +22,7 @@ export interface Cells {
 
 /** The value at which a counter is stuck. */
 export const SATURATED = 15;
-/** Result of `removeCounters` if some counter is zero. Nothing has changed. */
+/** Returned by `removeCounters` if some counter is zero. It then changes nothing. */
 export const ABSENT = -1;
 
 /** The lowest field: cells that became non-zero (add) or zero (remove). */
@@ -62,7 +62,7 @@ function addCounters(bytes: Uint8Array, base: number, cell: Uint16Array, at: num
 
 /**
  * If all counters are above zero, decrements each one that isn't at 15. Otherwise changes nothing. Returns ABSENT if
- * some counter is zero, 0 if all are at 15 (nothing changed), else the packed changes.
+ * some counter is zero, 0 if all are at 15, and the packed changes otherwise.
  */
 export function removeCounters(
   bytes: Uint8Array,

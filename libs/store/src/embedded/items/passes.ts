@@ -28,7 +28,7 @@ function pass(
   left = 0,
 ): Uint8Array {
   let answers: Uint8Array | undefined;
-  // Iterates by index, because an iterator in this loop makes a batch in a grown filter up to a tenth slower.
+  // Iterates by index: in a grown filter, an iterator makes a batch up to a tenth slower.
   for (let n = 0; n < layers.length; n++) {
     const layer = layers[n] as LayerState;
     const some = answers && indexesOf(answers, left);
@@ -70,10 +70,10 @@ export function positionsOn(
   return same ? relocate(positions, geometry, some) : positionsOfHashes(positions.hash, geometry, some);
 }
 
-/** One answer per item: 1 if some layer claims it, else 0. */
+/** One answer per item: 1 if some layer claims it, or 0 if none does. */
 export function claims(stack: LayerStack, positions: Positions): Uint8Array {
   const kind = kindOf(stack);
-  // The newest layer is the largest, so most items are found in it.
+  // Newest first: it is the largest layer, so it has most of the items.
   return pass(stack, stack.layers.toReversed(), positions, (layer, here) => kind.claim(layer, here));
 }
 
@@ -106,13 +106,13 @@ export function removeFrom(stack: LayerStack, positions: Positions): Outcome {
 export interface Adding extends Pick<Raising, 'lasts'>, Partial<Pick<Raising, 'multiset'>> {
   /** Adds only items that some layer claims. The answers are then meaningless. */
   readonly onlyClaimed?: boolean;
-  /** Opens the next layer. Called at most as often as `layersNeeded` said. */
+  /** Opens the next layer. Called at most as often as `layersNeeded` has returned. */
   readonly grow?: (() => LayerState) | undefined;
 }
 
 /**
- * Adds the batch in memory: each item to the oldest layer that claims it, else to the open layer. Returns one of Added
- * per item.
+ * Adds the batch in memory: each item to the oldest layer that claims it, or to the open layer if none does. Returns
+ * one of Added per item.
  */
 export function addTo(
   stack: LayerStack,

@@ -1,6 +1,6 @@
 /*
- * Some items of a batch, by their indexes, and the answers for them. The loops don't branch on an answer, because with
- * mixed answers, branch mispredictions take longer than the rest of the loop.
+ * Some items of a batch, by their indexes, and their answers. The loops avoid branches on an answer: with mixed
+ * answers, branch mispredictions would take longer than the rest of the loop.
  */
 
 /** Indexes of the items with this value, in batch order. */

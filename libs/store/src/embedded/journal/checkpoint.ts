@@ -8,7 +8,7 @@ import { blockKey, numberKey, readNumber } from '../database/keys.js';
 import type { Memory } from '../filters/memory.js';
 
 /**
- * True if a checkpoint is due. Keeps the journal's size, and the time to load it, within a constant factor of the
+ * True if a checkpoint is due. This keeps the journal, and so the time to load it, within a constant factor of the
  * cells.
  */
 export function checkpointDue(memory: Memory, checkpointBytes: number): boolean {

@@ -30,7 +30,7 @@ export class UnchangedError extends Error {
 export class Commits {
   /** A commit has failed, or a change failed halfway. */
   failed = false;
-  /** The cause was a damaged row. */
+  /** True if the cause was a damaged row. */
   damaged = false;
   /** Settles when the last change that ran is committed or fails. Undefined when all are committed. */
   private last: Promise<void> | undefined;
@@ -68,7 +68,7 @@ export class Commits {
         outcome.turns = [...this.memory.gotTurns];
         this.last = commit;
       } catch (error) {
-        // Set immediately, because the next change in the same commit may be about to run.
+        // Set here and not later, because the next change in the same commit may be about to run.
         if (!isRefusal(error)) this.failed = true;
         if (error instanceof DamagedRow) this.spoil(error);
         throw error;

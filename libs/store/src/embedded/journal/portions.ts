@@ -37,7 +37,7 @@ export class Portions {
     this.items -= items;
     if (this.items > 0 || this.waiting.length === 0 || this.releasing) return;
     this.releasing = true;
-    // Not immediately, because a change that is handed over while changes run would run in the same turn.
+    // Not immediately: while changes run, a change that is handed over would run in the same turn.
     setImmediate(() => this.release());
   }
 

@@ -39,16 +39,14 @@ export class Ageing {
   }
 
   /**
-   * For how many epochs after the current one an item added now is live. `ttlMs`: its time to live. Default: the
+   * For how many epochs after the current one an item added now stays live. `ttlMs`: its time to live. Default: the
    * maximum age.
    */
   lasts(ttlMs = this.maxAgeMs): number {
     return lastsFor(this.present, this.now, ttlMs, this.epochMs);
   }
 
-  /**
-   * For how many epochs after the current one an item is live that was added at `at` for the maximum age. At least 0.
-   */
+  /** For how many epochs after the current one an item added at `at` for the maximum age is live. At least 0. */
   lastsSince(at: number): number {
     const epochs = Math.floor((at + this.maxAgeMs) / this.epochMs) - this.present;
     return Math.min(EPOCHS_OF_AGE, Math.max(0, epochs));

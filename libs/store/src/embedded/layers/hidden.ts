@@ -14,14 +14,15 @@ export interface HiddenChange {
 /**
  * The exact items, by hash, that were forgotten in layers that age while other items kept all their cells live. An item
  * stays hidden until the last epoch in which all its cells, as they were when it was forgotten, are live. After that,
- * no cell is live because of the item's own additions.
+ * any live cell is live because of other items.
  */
 export class Hidden {
   /** By the last epoch in which items are hidden, modulo CYCLE. */
   private readonly tables = new Array<HashTable | undefined>(CYCLE).fill(undefined);
   private readonly sizes = new Float64Array(CYCLE);
   /**
-   * How many of each table's items are no longer hidden. The table is rebuilt without them when they are most of it.
+   * For each table, how many of its items are no longer hidden. The table is rebuilt without them once they are most of
+   * it.
    */
   private readonly shown = new Float64Array(CYCLE);
   private epoch = 0;

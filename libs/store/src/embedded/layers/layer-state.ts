@@ -15,7 +15,7 @@ export class LayerState {
   readonly blockBytes: number;
   /** For each block: 1 if its cells differ from the checkpointed ones. */
   readonly dirty: Uint8Array;
-  /** For each block: 1 if it was ever checkpointed. Loading leaves all other blocks at zero. */
+  /** For each block: 1 if it was ever checkpointed. Loading leaves the others at zero. */
   readonly written: Uint8Array;
   readonly tally: LayerTally = { items: 0, nonZeroCells: 0, saturatedCells: 0 };
   /** The items of each run of segments, if there are several (Geometry.spread). Their sum is at least `tally.items`. */
@@ -83,7 +83,7 @@ export class LayerState {
         this.expiringIn?.[run]?.count(epochs, (expiring?.in(epochs) ?? 0) - cells);
       this.recountRun(run);
       this.recount();
-      // An import estimates the runs' items.
+      // Never below zero, because an import only estimates the items of the runs.
     } else runs[run] = Math.max(0, (runs[run] as number) + tally.items - items);
     return result;
   }

@@ -22,7 +22,7 @@ export interface Identity<T> {
 export function recall<T>(database: Database, identity: Identity<T>, now: number): { answer: T } | undefined {
   const { scope, operation } = identity;
   if (!operation.repeat) return undefined;
-  // A full window stays current until the next record starts a new one.
+  // A full window stays current until the next record begins a new one.
   const { origin } = operation;
   return findRecord(database, identity, windowAt(scope.windows[origin], origin, now, Infinity));
 }

@@ -12,7 +12,7 @@ export interface Part {
 
 /**
  * Splits a batch whose items change lanes, so that one transaction changes at most `most` lanes. Each part is its own
- * operation, and a repeat of the batch has the same parts, so each item keeps its first answer.
+ * operation. A repeat of the batch has the same parts, so each item gets its first answer again.
  */
 export function* partsByHost(
   positions: Positions,

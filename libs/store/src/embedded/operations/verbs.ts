@@ -43,7 +43,7 @@ export const REMOVE = answers(2);
 export const ACK = answers(3);
 export const RELEASE = answers(4);
 
-/** A lease's record has only its number. A repeat returns the entries that the lease still holds. */
+/** The record has only the lease's number, because a repeat returns the entries that the lease still holds. */
 export const LEASE: Verb<number> = {
   number: 5,
   encode: numberKey,
@@ -79,7 +79,7 @@ const text = (number: number): Verb<string> => ({
   decode: (bytes) => bytes.toString(),
 });
 
-/** An opening's record has only the sync's id. A repeat returns the sync's current state. */
+/** The record has only the sync's id, because a repeat returns the sync's current state. */
 export const OPEN_SYNC = text(14);
 
 /** A sync's end, recorded under the sync's id, so that it is still available after other syncs were opened. */
@@ -95,7 +95,7 @@ export const SET_HOST: Verb<HostView> = {
   decode: (bytes) => JSON.parse(bytes.toString()) as HostView,
 };
 
-/** The record contains the number of dropped entries. */
+/** The record has the number of dropped entries. */
 export const DROP_HOST: Verb<number> = {
   number: 17,
   encode: numberKey,

@@ -47,7 +47,7 @@ export function commitSync(session: Session, state: FilterState, sync: SyncState
   };
   state.filter = renewed;
   state.stack = sync.stack;
-  // If entries may be void, removeUnkept deletes the sync's rows once it has read them.
+  // If entries may be void, leave the sync's rows: removeUnkept reads and then deletes them.
   if (state.queue.scheduled + sync.cameDue > 0) state.queue.unkeptUntil = state.queue.clock;
   else session.purger.syncRows(state, base);
   close(session, state, ended);
@@ -77,7 +77,7 @@ function close(session: Session, state: FilterState, ended: Sync): void {
   state.sync = undefined;
   state.endedSync = ended;
   describeAnew(session, state);
-  // Dropped layers' blocks no longer count. They are deleted in the background.
+  // The blocks of dropped layers no longer count, and are deleted in the background.
   let blocks = 0;
   for (const { written } of state.stack.layers) blocks += written.reduce((sum, one) => sum + one, 0);
   session.database.blockCounts.putSync(state.key, numberKey(blocks));

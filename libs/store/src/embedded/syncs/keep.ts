@@ -61,8 +61,8 @@ function fullFor({ sync, filter: { name, kind } }: Syncing, more: number): Store
 
 /**
  * Keeps entries that were queued when the sync was opened, unless their items are no longer visited. If the sync's
- * layers have no room for them, abandons the sync, since an acknowledgement must never fail because of a sync. Returns
- * the changes' journal records. Call it inside a transaction.
+ * layers have no room for them, abandons the sync: a sync must never make an acknowledgement fail. Returns the changes'
+ * journal records. Call it inside a transaction.
  */
 export function keepQueued(
   session: Session,
@@ -92,7 +92,7 @@ function hostsOf(entries: readonly TakenEntry[], hash: Uint32Array, seed: Uint8A
   return words;
 }
 
-/** Only the visited items, since some expire before their entries leave the queue. */
+/** Selects the visited items, since some may have expired while their entries were queued. */
 function visitedIn(stack: LayerStack, positions: Positions): Positions {
   return select(positions, indexesOf(claims(stack, positions), 1));
 }

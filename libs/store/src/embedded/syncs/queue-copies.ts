@@ -5,7 +5,7 @@ import { isSyncing } from '../filters/filter-state.js';
 import { queuePages } from '../queue/queue-pages.js';
 import { keepQueued } from './keep.js';
 
-/** Keeps the entries that are in a queue when a sync is opened. Works in the background, with some in each change. */
+/** Keeps the entries that are in a queue when a sync is opened, in the background, some in each change. */
 export class QueueCopies {
   /** The copies in progress, by sync id. */
   private readonly copies = new Map<string, Promise<void>>();
@@ -26,7 +26,7 @@ export class QueueCopies {
     if (!copy) {
       copy = this.copy(filter, id).finally(() => this.copies.delete(id));
       this.copies.set(id, copy);
-      // Waiting callers get the error.
+      // Callers that wait get the error. Without this, it is unhandled if no caller waits.
       copy.catch(() => undefined);
     }
     await byDeadline(deadline, copy);

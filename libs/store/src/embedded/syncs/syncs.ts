@@ -56,7 +56,7 @@ export class EmbeddedSyncs implements Syncs {
       return opened;
     }, deadline);
     if (known) return this.get(filter, known.answer);
-    // Another sync might list the items of entries that the last commit has voided.
+    // Otherwise, the new sync could list the items of entries that the last commit has voided.
     await this.engine.unkeptRemoved(filter, deadline);
     assertAvailable(bytes);
     const cells = await reserveCells(plan.geometry);
@@ -210,7 +210,7 @@ function assertOpenable(
   if (quota) assertWithin(quota, usageOf(memory, quota.prefix), { filters: 0, bytes });
 }
 
-/** After this call had waited, another sync was committed, or removing its entries failed. */
+/** The error if another sync was committed while this call waited, or if removing its entries failed. */
 function unsettled(filter: Filter): StoreError {
   return new StoreError('STORE_UNAVAILABLE', `${called(filter)} is still being synced; retry`);
 }

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { transformSync } from '@swc/core';
 
 const LIBRARIES = ['libs/bloom/src', 'libs/store/src'];
-/** The embedded store needs all of the store's files except these. */
+/** Files that the embedded store doesn't need. */
 const OTHERS = /^redis\//;
 
 /** Compiles the embedded store into `target`, so that a spec can run it in a separate process without building. */

@@ -8,7 +8,7 @@ import { filterSpec, operation, positions, Workbench } from './fixtures.js';
 
 export const LEASE_MS = 60_000;
 
-/** Stores with sets that have `perHost`, and calls on them. */
+/** A Workbench for stores whose sets have `perHost`, with calls on these sets. */
 export class HostBench extends Workbench {
   private readonly databases = new WeakMap<EmbeddedStore, Database>();
 

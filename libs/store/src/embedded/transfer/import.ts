@@ -174,7 +174,7 @@ class Making {
     });
   }
 
-  /** Hides items, except those that would no longer be hidden here. */
+  /** Hides items, except those whose last epoch of hiding has passed here. */
   private hide(session: Session, items: readonly HiddenItem[]): void {
     const { age } = this.state.stack;
     if (!age) throw new RangeError(`filter ${this.state.filter.name} does not age`);
@@ -191,7 +191,7 @@ class Making {
   }
 
   /**
-   * Brings the layers of a filter that ages to the same epoch, since a clock that was ahead may have stamped some
+   * Brings all layers of a filter that ages to the same epoch, because a clock that was ahead may have stamped some
    * pages.
    */
   private bringTogether(): void {
@@ -229,7 +229,8 @@ class Making {
   }
 
   private async takeCells(layer: LayerState, segment: number, cells: Uint8Array): Promise<void> {
-    // Allocates memory per segment, so that it grows with the received data and not with the sizes in the header.
+    // Allocates memory per segment, so that it grows with the received data instead of the sizes that the header
+    // claims.
     const bytes = ((this.cells[layer.number] as Uint8Array[])[segment] ??= allocateSegment(
       layer.plan.geometry,
     ));
@@ -260,7 +261,7 @@ class Making {
     }
   }
 
-  /** Fails after a failed commit, because memory is then reloaded and data outside the catalogue is deleted. */
+  /** Runs a change. After a failed commit it throws, because the reload deletes data outside the catalogue. */
   private write<T>(change: (session: Session) => T, grows = true): Promise<T> {
     return this.engine.mutate(
       (session) => {

@@ -32,9 +32,9 @@ export interface CatalogueChange {
   /** The entry during the change. Absent if the entry already announces the change, so this call continues it. */
   readonly announced?: CatalogueEntry | undefined;
   readonly deadline: number;
-  /** Quota for the announced entry. */
+  /** Quota that the announced entry must stay within. */
   readonly quota?: Quota | undefined;
-  /** Frees quota that dead instances hold. Returns false if they hold none. */
+  /** Frees quota held by dead instances' changes. Returns false if they hold none. */
   readonly makeRoom?: (() => Promise<boolean>) | undefined;
   /** Returns false if another instance has advanced the change. */
   prepare(held: HeldEntry): Promise<unknown>;
@@ -101,7 +101,7 @@ export async function carryOut(
       if (raw !== undefined) return publication;
     }
   } catch (error) {
-    // The next call undoes the rest.
+    // If this fails, the next call on the filter undoes the rest.
     await change.undo?.(held, error).catch(() => undefined);
     throw error;
   }

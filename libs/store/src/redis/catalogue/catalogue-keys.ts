@@ -36,7 +36,7 @@ export class CatalogueKeys {
     const { filters, names, operations, unfinished, usage, syncs } = CATALOGUE;
     const { caller, made } = operations;
     const hashes = [caller.current, caller.previous, made.current, made.previous, usage];
-    // This key is created first: see assertWhole.
+    // Create this key first, because assertWhole relies on it.
     await this.connection.mutate(makeHashScript, [filters], [], deadline);
     await joinAll([
       ...hashes.map((key) => this.connection.mutate(makeHashScript, [key], [], deadline)),
@@ -50,8 +50,8 @@ export class CatalogueKeys {
 
   /**
    * Throws STORE_DATA_LOST if the descriptions are gone (for example, evicted) but another key of the catalogue exists.
-   * The descriptions are created first, so they must have existed. Without this check, every filter would look as if it
-   * had never existed, and could be re-created empty.
+   * The descriptions are created first, so they must have existed. Without this check, the store would report every
+   * filter as nonexistent, and callers could re-create it empty.
    */
   async assertWhole(deadline: number): Promise<void> {
     const { client } = this.connection;

@@ -51,8 +51,8 @@ interface SetOptions {
 }
 
 /**
- * The sorted set with an entry's name, by the entry's state. A filter that is being cleared is in neither set, because
- * a clear that dies leaves behind only the filter that existed before.
+ * The sorted set that lists an entry's name, by the entry's state. A filter that is being cleared stays out of both
+ * sets: if the clear dies, the filter that existed before is still there.
  */
 const NAME_SETS: Readonly<Record<EntryState, string>> = {
   ready: 'listed',
@@ -62,8 +62,8 @@ const NAME_SETS: Readonly<Record<EntryState, string>> = {
 };
 
 /**
- * Share of its time that a call waits for another change of an entry. The rest is for its own work and for a slow last
- * read, so that it reports a busy filter and not a timeout.
+ * How much of its time a call waits for another change of an entry. The rest is for its own work and one slow last
+ * read, so that it can report a busy filter instead of a timeout.
  */
 const PATIENCE = 3 / 4;
 
@@ -167,13 +167,12 @@ export class Catalogue {
     }
     const record = JSON.parse(raw) as CatalogueRecord;
     if (record.fingerprint !== operation.fingerprint) throw keyReused(operation);
-    // The attempt that wrote the record may have failed because too few replicas had it. This one must not succeed
-    // until they do.
+    // The earlier attempt, which wrote the record, may have failed because too few replicas had it. This one must wait
+    // for them too.
     await this.connection.mutate(touchCatalogueScript, [CATALOGUE.filters], [], operation.deadline);
     return record;
   }
 
-  /** See Store.usage. */
   async usage(prefixes: readonly string[]): Promise<Usage[]> {
     const { client } = this.connection;
     const deadline = deadlineIn(this.timeoutMs);
@@ -247,14 +246,14 @@ export class Catalogue {
     return { raw, entry };
   }
 
-  /** Like `entryOf`. The handle also learns the state of the sync from the entry. */
+  /** Like `entryOf`, but also updates the handle's knowledge of the sync. */
   async learn(filter: RedisFilter, deadline: number): Promise<FoundEntry> {
     const found = await this.entryOf(filter, deadline);
     filter.known.learn(found.entry);
     return found;
   }
 
-  /** The error to throw when a segment of an open filter is not as it should be. */
+  /** Finds the error to throw when a segment of an open filter is not as it should be. */
   async explainLoss(filter: RedisFilter): Promise<Error> {
     const { entry } = await this.read(filter.name);
     if (!entry || entry.kind !== filter.kind || entry.state === 'dropping') {

@@ -4,10 +4,10 @@ import type { Catalogue } from './catalogue.js';
 import type { HeldEntry } from './catalogue-change.js';
 import type { CatalogueEntry } from '../layout/entry.js';
 
-/** How often an operation signals that it is alive, in ms. */
+/** How often an operation shows that it is alive, in ms. */
 const RENEW_MS = 5_000;
 
-/** The entry of a new generation while its keys are created and filled. Other calls wait until then. */
+/** The entry of a new generation while its keys are created and filled. Until then, other calls wait. */
 export class Claim {
   private renewedAt: number;
 
@@ -36,7 +36,7 @@ export class Claim {
     await this.allocation.allocate(this.entry, this.entry.tags[segment] as string, deadline);
   }
 
-  /** Signals every RENEW_MS that the work makes progress. Throws FILTER_BUSY if another instance has taken over. */
+  /** Shows every RENEW_MS that the work makes progress. Throws FILTER_BUSY if another instance has taken over. */
   async renew(deadline: number): Promise<void> {
     const { clock } = this.catalogue;
     if (clock.monotonic() - this.renewedAt < RENEW_MS) return;

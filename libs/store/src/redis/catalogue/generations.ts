@@ -12,7 +12,7 @@ import { segmentTags } from '../layout/keys.js';
 import { itemsPerScript } from '../layout/packing.js';
 
 const GENERATION_BYTES = 8;
-/** Extra time for a failed operation to clean up before its error is thrown, in ms. */
+/** Extra time for a failed operation to clean up before it throws its error, in ms. */
 const UNDO_MS = 2_000;
 
 /** How to create a new generation. */
@@ -102,8 +102,8 @@ export class Generations {
     of?: { readonly verb: string; readonly operation: Operation },
   ): CatalogueChange {
     const { operation: begunBefore, ...rest } = entry;
-    // A dead drop finishes under its own operation, so that a retry changes nothing. A retry of a dead creation must
-    // not take over this removal. It waits for the end.
+    // A dead drop finishes under its own operation, so that a retry of it changes nothing. A retry of a dead creation
+    // must not take over this removal: it waits until the filter is gone.
     const left = entry.state === 'dropping' ? begunBefore : undefined;
     const operation = of ? begun(of.verb, of.operation) : left;
     const announced: CatalogueEntry = {
@@ -139,13 +139,13 @@ export class Generations {
       return;
     }
     await this.allocation.free(allTags(found.entry), allLayers(found.entry), deadline);
-    // While commands may be in progress, the entry stays, so that the next call frees the keys that they create.
+    // Late commands may still create keys. The entry stays, so that the next call frees them.
     if (!isUnsettled(error)) await this.catalogue.set(found, undefined, deadline);
   }
 
   /**
-   * Makes an entry stale. A publication that seemed to fail then either can't happen any more or is detected. Returns
-   * undefined if the entry has changed since it was read.
+   * Makes an entry stale. A publication that seemed to fail can then no longer succeed unnoticed. Returns undefined if
+   * the entry has changed since it was read.
    */
   private async makeStale(read: FoundEntry, deadline: number): Promise<FoundEntry | undefined> {
     const entry = { ...read.entry, since: 0 };
@@ -163,8 +163,8 @@ export class Generations {
     const { raw, entry } = await this.catalogue.read(name, deadline);
     if (entry?.generation !== generation) return undefined;
     if (entry.state === 'ready') return 'published';
-    // In the same state, an update succeeded although its reply was lost. In another state, the entry was published and
-    // is now being dropped.
+    // If the state is the same, an update succeeded and only its reply was lost. If not, the entry was published and is
+    // now being dropped.
     return error !== undefined && entry.state === state
       ? this.makeStale({ raw, entry }, deadline)
       : undefined;

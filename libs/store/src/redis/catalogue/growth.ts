@@ -11,11 +11,12 @@ import type { RedisFilter } from '../layout/filter.js';
 import type { LayerStack } from '../layout/layer-stack.js';
 
 /**
- * Pause in ms after growing ahead of need has failed. The add that needs the layer tries again and reports the reason.
+ * Pause in ms after a layer could not be created ahead of need. The add that needs it tries again, and reports the
+ * reason.
  */
 const PAUSE_MS = 1_000;
 
-/** How long the warning stays after memory has run out, in ms. Filters that still get writes keep retrying. */
+/** How long after memory has run out the warning stays, in ms. Filters that still get writes keep retrying. */
 const LACKING_MS = 60_000;
 
 /** Time to delete keys after a failure, in ms. */
@@ -23,13 +24,15 @@ const FREE_MS = 10_000;
 
 /**
  * Creates the next layer of a filter or sync. Another call may continue this change of the catalogue entry immediately,
- * since creating a key twice is harmless. Deleting the keys again when memory is short is a separate change. During it,
- * no call may start creating keys, and a call that had started before deletes the keys it has created since.
+ * since creating a key twice is harmless. If memory runs out, deleting the keys again is a separate change. During that
+ * change, no call may start to create keys, and a call that had started before deletes its own keys.
  */
 export class Growth {
-  /** By generation and first layer, since several handles may share them. */
+  /**
+   * Layers being created, by the handle's generation and the stack's first layer, since several handles may share them.
+   */
   private readonly underWay = new Map<string, Promise<void>>();
-  /** By the same key: the monotonic time at which memory last ran out for the next layer. */
+  /** By the same key as `underWay`: the monotonic time at which memory last ran out for the next layer. */
   private readonly lacking = new Map<string, number>();
   /** Monotonic time at which a layer may be created ahead of need again after a failure. */
   private readonly pausedUntil = new WeakMap<LayerStack, number>();
@@ -54,13 +57,13 @@ export class Growth {
   ): Promise<void> {
     const key = keyOf(filter, stack);
     for (let other = this.underWay.get(key); other; other = this.underWay.get(key)) {
-      // This call may have a different quota or more time, but not more memory.
+      // This call may have a larger quota or more time, but no more memory.
       await other.catch((error: unknown) => {
         if (isFull(error)) throw error;
       });
     }
     if (stack.made > known) return;
-    // Each attempt briefly takes all available memory.
+    // Don't retry soon: each attempt briefly takes all available memory.
     const lacked = this.lacking.get(key);
     if (lacked !== undefined && this.catalogue.clock.monotonic() - lacked < PAUSE_MS) throw noMemory(filter);
     const work = this.makeNext(filter, stack, known, quota, deadline);
@@ -76,7 +79,7 @@ export class Growth {
     }
   }
 
-  /** Number of filters that recently had no memory to grow, as far as this instance knows. */
+  /** Number of filters that recently could not grow for lack of memory, as far as this instance knows. */
   get cramped(): number {
     const since = this.catalogue.clock.monotonic() - LACKING_MS;
     for (const [key, at] of this.lacking) if (at < since) this.lacking.delete(key);
@@ -98,8 +101,8 @@ export class Growth {
   }
 
   /**
-   * Re-creates a segment's keys for the layers from `from` on, which have no items in it. A failover may have lost keys
-   * that the old master had not replicated.
+   * Re-creates a segment's keys for all layers from `from` on, which have no items there. A failover may lose keys that
+   * were not yet replicated.
    */
   async remake(
     filter: RedisFilter,
@@ -112,13 +115,13 @@ export class Growth {
     const entry = current(read.entry, filter);
     const found = stackIn(entry, stack);
     if (entry && !found && stack !== filter.stack) {
-      // An ended sync needs no more layers. The next call uses another view.
+      // An ended sync needs no more layers. The next call gets another view.
       filter.known.learn(entry);
       return;
     }
     if (!entry || !found) throw await this.catalogue.explainLoss(filter);
     const { made = 1 } = found;
-    // The catalogue has lost the layer as well.
+    // The failover has also lost the layer in the catalogue.
     if (made <= from) stack.shrankTo(made);
     for (let layer = from; layer < made; layer++) {
       await this.makeKeys(entry, stack, layer, entry.tags[segment] as string, deadline);
@@ -209,7 +212,7 @@ export class Growth {
     for (let before = first; msUntil(deadline) > 0; before = await read()) {
       const entry = current(before.entry, filter);
       const found = stackIn(entry, stack);
-      // The call that ended these layers did not know about this one, or deleted its keys before they were created.
+      // The call that ended these layers either did not know about this one, or deleted its keys too early.
       if (!entry || !found) return this.free(filter, stack, layer, deadline);
       // The call that creates or deletes the layer will find these keys.
       const othersWork = found.undoing !== undefined || (before !== first && found.growing !== undefined);
@@ -241,7 +244,7 @@ export class Growth {
     if (begun === growing && undoing === undefined) return undefined;
     const now = await this.catalogue.now(deadline);
     if (undoing !== undefined && !isStale(undoing, now)) throw noMemory(filter);
-    // The time makes this entry differ from that of an undone attempt, so a late call can't publish that attempt.
+    // `grewAt` makes this entry differ from the entry of an undone attempt, so a late call can't publish that attempt.
     return withStack(entry, stack, { growing, undoing: undefined, grewAt: now });
   }
 }
@@ -254,7 +257,7 @@ function stackIn(entry: CatalogueEntry | undefined, { base }: LayerStack): Entry
   return entry?.sync?.base === base ? { ...entry.sync, ...entry.sync.plan } : undefined;
 }
 
-/** An entry with these numbers of layers. Removes the undefined ones. */
+/** Sets an entry's numbers of layers, and removes the undefined ones. */
 function withStack(
   entry: CatalogueEntry,
   { base }: LayerStack,

@@ -27,7 +27,7 @@ const generationsWith = (catalogue: Catalogue) =>
   new Generations(catalogue, new Allocation(connection), SYSTEM_RANDOM);
 const lifeCycleWith = (catalogue: Catalogue) => new LifeCycle(catalogue, generationsWith(catalogue));
 
-/** Runs a twin of the request right after the first lookup of its record. */
+/** Runs another copy of the request right after the first lookup of its record. */
 class InterruptedCatalogue extends Catalogue {
   twin: (() => Promise<unknown>) | undefined;
 

@@ -75,7 +75,7 @@ export class LifeCycle {
       };
       const how = { operation, verb: 'import', quota, fill: fillOnce, publishMs: timeoutMs };
       const filter = await this.make(read, next, how);
-      // The parts cannot be read a second time.
+      // `parts` can't be read a second time.
       if (!filter && reading.begun) throw underWay(next);
       return filter;
     });
@@ -93,7 +93,7 @@ export class LifeCycle {
   async drop(name: string, kind: FilterKind, operation: Operation): Promise<void> {
     const recalled = () => true;
     await this.onEntry('drop', { name, kind }, operation, recalled, async (read, now) => {
-      // If the owner of an unfinished entry is dead, this drops the entry too, and frees its keys.
+      // Also drops a dead owner's unfinished entry, and frees its keys.
       const entry = existing(read, name, kind);
       const of = { verb: 'drop', operation };
       return this.remove(read, this.generations.removing(entry, now, operation.deadline, of));
@@ -115,7 +115,7 @@ export class LifeCycle {
       if (entry.state === 'ready') return entry;
       const now = await this.catalogue.now(deadline);
       if (isStale(entry.since, now)) {
-        // The caller of a dead creation never got an answer, so the filter does not exist.
+        // The creation died before its caller got an answer, so the filter does not exist.
         if (entry.state === 'creating') throw notFound({ name, kind });
         const filter = await this.finishClear({ ...read, entry }, now, deadline);
         if (filter) continue;
@@ -126,12 +126,12 @@ export class LifeCycle {
   }
 
   /**
-   * Runs `step` on a filter's entry until it returns a value. It returns undefined if the entry has changed in the
-   * meantime. Waits for other changes of the entry, and finishes a change that is stale or belongs to an earlier
+   * Runs `step` on a filter's entry until `step` returns a value. `step` returns undefined if the entry has changed in
+   * the meantime. Waits for other changes of the entry, and finishes a change that is stale or belongs to an earlier
    * attempt of the same operation. `recalled` turns the record of a completed operation into an answer.
    *
-   * Each round looks for the record after reading the entry. So if a twin of the operation publishes between two reads,
-   * this call either finds the record or sees a changed entry, and nothing is done twice.
+   * Each round looks for the record after reading the entry. So if another attempt of the operation publishes between
+   * the two reads, this call finds its record or a changed entry, and does nothing twice.
    */
   private async onEntry<T>(
     verb: string,
@@ -150,7 +150,7 @@ export class LifeCycle {
       const now = await this.catalogue.now(operation.deadline);
       const { entry } = read;
       const idle = !entry || entry.state === 'ready';
-      // In later rounds, such an entry is from a twin of this request that has taken over.
+      // In later rounds, such an entry belongs to another attempt of this request, which has taken over.
       const ours = first && entry !== undefined && isBegun(entry, verb, operation);
       if (idle || ours || isStale(entry.since, now)) {
         // A stale removal or clear is finished before the new request.
@@ -211,8 +211,8 @@ export class LifeCycle {
   }
 
   /**
-   * Removes dead instances' unfinished filters. Returns false if there were none. Throws if it couldn't remove any,
-   * because such filters must not make a quota refuse a call.
+   * Removes dead instances' unfinished filters. Returns false if there were none. Throws if it couldn't remove any of
+   * them, because unfinished filters must not make a call exceed its quota.
    */
   private async freeStale(prefix: string, deadline: number): Promise<boolean> {
     const now = await this.catalogue.now(deadline);
@@ -228,7 +228,7 @@ export class LifeCycle {
         // True even if another instance was faster, because the quota may have room now.
         freed = true;
       } catch (error) {
-        // Its master is unavailable, or the call timed out. It still counts.
+        // The filter still counts, because its master is unavailable or the call timed out.
         if (!(error instanceof StoreError)) throw error;
         failure ??= error;
       }

@@ -42,8 +42,8 @@ export class Stragglers {
     const token = (await this.connection.repeat(() => client.hget(meta, 'generation'), deadline)) ?? '';
     const [, of, before = '0', id] = SYNCED.exec(token) ?? [];
     if (of !== generation) return false;
-    // Read after the token. A sync is in the catalogue before segments take part in it, so if it is missing there, it
-    // has ended.
+    // Read the entry after the token. Segments join a sync only once the catalogue has it, so if the catalogue doesn't,
+    // the sync has ended.
     const { entry } = await this.catalogue.read(name, deadline);
     if (entry?.generation !== generation || entry.state !== 'ready') return false;
     const { base = 0, endedSync, sync } = entry;
@@ -56,7 +56,7 @@ export class Stragglers {
     const { cells } = segmentKeys(tag, base);
     const args = [token, segmentBytes(entry.geometry), tokenOf(entry)];
     if ((await this.connection.mutate(script, [cells, meta], args, deadline)) !== 'OK') return false;
-    // The failover has also restored keys that were deleted after the lost step.
+    // The failover may also have restored keys that were deleted after the lost step.
     if (last) await this.allocation.freeSync([tag], last.left, base, deadline);
     return true;
   }

@@ -60,7 +60,7 @@ export class SyncChanges {
     quota: Quota | undefined,
   ): Promise<Syncing | undefined> {
     const { endedSync: _ended, ...rest } = read.entry;
-    // Segments that missed the end of the last sync learn it now, while the catalogue still has it.
+    // Segments that missed the end of the last sync end it now, while the catalogue still knows how it ended.
     await this.stragglers.endAll(read.entry, deadline);
     const entry = { ...rest, sync, nextLayer: sync.base + planned };
     await this.note(entry.name, sync.since, deadline);
@@ -106,7 +106,7 @@ export class SyncChanges {
     );
   }
 
-  /** Deletes keys that were created after another call had ended the sync. */
+  /** Deletes keys created after another call ended the sync. */
   private async undo({ name, generation, tags, sync }: Syncing['entry'], deadline: number): Promise<void> {
     const { entry } = await this.catalogue.read(name, deadline);
     const isThis = entry?.generation === generation;
@@ -218,14 +218,14 @@ export class SyncChanges {
         [tokenOf(entry), segmentBytes(geometry), cursor, LANES_RENEWED, ...limits],
         deadline,
       );
-    // It also ends if the segment does not know yet that the sync has ended.
+    // Also stops if the segment doesn't know yet that the sync has ended.
     for (let cursor = '0', ended = false; !ended;) {
       cursor = String(await run(cursor));
       ended = cursor === '0' || !/^\d+$/.test(cursor);
     }
   }
 
-  /** Notes a call to a filter's sync, for `tend`. */
+  /** Records the time of a call to a filter's sync, for `tend`. */
   async note(name: string, now: number, deadline: number): Promise<void> {
     await this.connection.write('zadd', CATALOGUE.syncs, [now, name], deadline);
   }
@@ -244,7 +244,8 @@ export class SyncChanges {
         const { cells, meta } = segmentKeys(tag, entry.base);
         const run = () => this.connection.mutate(script, [cells, meta], [from, bytes, to], deadline);
         if ((await run()) === 'OK') return true;
-        // The segment may still be in the previous sync. `end` returns false if another call ends that one first.
+        // The segment may still be in the previous sync. If another call ends that one first, `end` returns false,
+        // which is fine.
         await this.stragglers.end(entry.name, entry.generation, tag, deadline);
         if ((await run()) === 'OK') return true;
         await this.assertMovedOn(entry, deadline);
@@ -269,7 +270,7 @@ export class SyncChanges {
   }
 }
 
-/** A filter's entry after its sync is committed. */
+/** A filter's entry after a commit of its sync. */
 function withPlan(entry: CatalogueEntry, { plan, base, made, growing, undoing }: EntrySync): CatalogueEntry {
   const { layers: _layers, made: _made, growing: _growing, undoing: _undoing, original, ...rest } = entry;
   const given = original ?? { capacity: entry.capacity, errorRate: entry.errorRate };

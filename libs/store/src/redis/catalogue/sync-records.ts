@@ -5,7 +5,7 @@ import type { CatalogueEntry } from '../layout/entry.js';
 const OPEN = 'open-sync';
 const END = 'end-sync';
 
-/** The record for the operation that opens a sync. The step that opens the sync writes it. */
+/** The record of an operation that opens a sync, written by the same step. */
 export function openedBy(
   operation: Operation,
   { generation, sync }: Pick<CatalogueEntry, 'generation'> & { readonly sync: Pick<Sync, 'id'> },
@@ -41,7 +41,7 @@ export async function recallEnd(
   return found?.generation === generation ? (found.sync as Sync | undefined) : undefined;
 }
 
-/** Ends are recorded under the sync's id. */
+/** A sync's end is recorded under the sync's id. */
 function ending(id: string, deadline: number): Operation {
   return { id, origin: 'caller', fingerprint: '', repeat: true, deadline };
 }

@@ -46,7 +46,7 @@ export class Views {
     const takesPart = entry.sync !== undefined && token === filter.syncedToken(entry.sync.id);
     const isEnded =
       !takesPart && (await this.stragglers.end(name, generation, tags[segment] as string, deadline));
-    // Another call may have ended that sync in the segment first.
+    // Another call may have ended that sync in the segment first, which changes the token.
     if (isEnded || (await this.tokenIn(filter, segment, deadline)) !== token) return filter.viewOf(segment);
     throw dataLost(filter);
   }

@@ -35,7 +35,7 @@ export interface ConnectionOptions {
    * certificates too.
    */
   readonly tls?: TlsSettings;
-  /** Timeout of a store call, and of a connection that does not answer, in ms. */
+  /** Timeout of a store call, and of a connection that gets no replies, in ms. */
   readonly timeoutMs: number;
   /** Number of replicas that must acknowledge a change before the call returns. Default: 0. */
   readonly waitReplicas?: number;
@@ -45,7 +45,7 @@ export interface ConnectionOptions {
 const RETRY_MOST_MS = 1000;
 const retryDelay = (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 5), RETRY_MOST_MS);
 
-/** How long an orderly close may take before the connection is cut, in ms. */
+/** Maximum time for an orderly close before the connection is cut, in ms. */
 const DISCONNECT_MS = 100;
 
 /**
@@ -69,7 +69,7 @@ type SharedOptions = ReturnType<typeof sharedOptions>;
 function sharedOptions(options: ConnectionOptions, silenceMs: number) {
   return {
     autoResendUnfulfilledCommands: false,
-    // Makes commands fail immediately when their connection is lost. With null they would wait forever.
+    // Makes commands fail as soon as their connection is lost. With null, they would wait forever.
     maxRetriesPerRequest: 0,
     connectTimeout: options.timeoutMs,
     disconnectTimeout: DISCONNECT_MS,
@@ -96,8 +96,8 @@ function connectCluster(
     clusterRetryStrategy: retryDelay,
     slotsRefreshTimeout: options.timeoutMs,
     scaleReads: 'master',
-    // The client follows MOVED and ASK. The store repeats failed commands, since only it knows which are safe to
-    // repeat.
+    // The client only follows MOVED and ASK. The store itself repeats failed commands, since only it knows which are
+    // safe to repeat.
     maxRedirections: 4,
     retryDelayOnTryAgain: 10,
     retryDelayOnFailover: 0,

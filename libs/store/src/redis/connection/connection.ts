@@ -24,15 +24,15 @@ const REVIVE_MS = 100;
 const REDIRECTED = /^(MOVED|ASK|NOSCRIPT)\b/;
 
 /**
- * The connection to a Redis server or cluster. The store retries, not the client, because the client can't know which
- * commands are safe to repeat. Every script of this store is safe, because of its operation record. So the client
- * neither queues commands while disconnected nor resends them.
+ * The connection to a Redis server or cluster. The store retries commands itself, because the client can't know which
+ * are safe to repeat. (All scripts of this store are, because they record their operations.) So the client neither
+ * queues commands while disconnected nor resends them.
  *
  * Changes go through `mutate` and `write`, which resolve once enough replicas have the change.
  */
 export class Connection {
   readonly client: Redis | Cluster;
-  /** For writes that wait for replicas; undefined if none do. */
+  /** For writes that wait for replicas. Undefined if writes don't wait. */
   private readonly writer: Redis | Cluster | undefined;
   private readonly writes: ReplicatedWrites | undefined;
   private readonly digests = new Map<string, string>();
@@ -80,7 +80,7 @@ export class Connection {
     return this.clients.every(({ status }) => status === 'ready');
   }
 
-  /** Why there is no connection. Names no host and no secret. */
+  /** Why there is no connection. Contains no host name and no secret. */
   get fault(): string {
     return faultOf(this.lastError, this.options.tls !== undefined);
   }
@@ -135,7 +135,7 @@ export class Connection {
         if (this.closing || msUntil(end) <= wait) {
           throw this.connected ? away('Redis does not answer', error) : away(this.fault, this.disconnection);
         }
-        // The failed node may have been replaced, and nothing else tells the client.
+        // The failed node may have been replaced, and the client doesn't notice by itself.
         for (const client of this.clients) if (client instanceof Cluster) client.refreshSlotsCache();
       }
       await new Promise((resolve) => setTimeout(resolve, wait));
@@ -147,7 +147,7 @@ export class Connection {
     this.heard = heard;
   }
 
-  /** Starts to receive the messages of a channel while connected. Messages may be lost. */
+  /** Starts to receive a channel's messages. While disconnected, they are lost. */
   subscribe(channel: string): void {
     this.channels.add(channel);
     if (this.closing) return;
@@ -168,7 +168,7 @@ export class Connection {
     this.subscriber?.disconnect();
   }
 
-  /** Ignores this client's errors: without its messages, callers only learn of new entries later. */
+  /** Ignores this client's errors: without its messages, callers only notice new entries later. */
   private openSubscriber(): void {
     const subscriber = this.revived(connect(this.options, this.options.timeoutMs));
     this.subscriber = subscriber;
@@ -211,9 +211,9 @@ export class Connection {
   }
 
   /**
-   * The client follows redirections and loads scripts, but not inside a pipeline. So the write first goes through the
-   * client, without WAIT. Then it goes to the right node again, where it changes nothing more but waits for the
-   * replicas.
+   * The client follows redirections and loads scripts, but not inside a pipeline. So this first sends the write through
+   * the client, without WAIT, and then again to the right node. The second time, the write changes nothing but waits
+   * for the replicas.
    */
   private async replicated(write: Write, followed: () => Promise<unknown>): Promise<unknown> {
     const { writes } = this;

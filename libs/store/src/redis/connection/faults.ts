@@ -10,7 +10,7 @@ const NOT_LET_IN = /\b(NOAUTH|WRONGPASS)\b/;
 /** Codes of TLS handshake errors: an untrusted certificate, or a peer that does not speak TLS. */
 const UNTRUSTED = /CERT|SIGNATURE|^ERR_(TLS|SSL)|^EPROTO$/;
 
-/** Words in these errors' messages, for clients that pass on nothing else. */
+/** Words in these errors' messages, for clients that pass on only the message. */
 const UNTRUSTED_WORDS = /certificate|\bSSL\b|\bTLS\b/;
 
 /**
@@ -52,7 +52,9 @@ export function away(fault: string, cause: unknown): StoreError {
   return new StoreError('STORE_UNAVAILABLE', message, { cause: inOurWords(cause), isPublic: true });
 }
 
-/** The client's messages and what they mean here. Its own words name options that aren't settings of the service. */
+/**
+ * The client's messages, and how this service words them. The client's own wording names options that users can't set.
+ */
 const CLIENT_WORDS: readonly (readonly [RegExp, string])[] = [
   [
     /^(Connection is closed|Reached the max retries|Stream isn't writeable)/,
@@ -81,7 +83,7 @@ function notPermitted(message: string): string {
   return `its user may not run ${command ?? 'a command in a script, or may not use its key'}`;
 }
 
-/** Why there is no connection, without naming a host or a secret. A cluster client hides the code of a TLS error. */
+/** Why there is no connection, without a host name or a secret. A cluster client hides the code of a TLS error. */
 export function faultOf(error: unknown, encrypted: boolean): string {
   const origin = originOf(error);
   const message = text(origin, 'message');

@@ -40,7 +40,7 @@ async function nodeWarnings(node: Redis, options: ConnectionOptions): Promise<st
   ].filter((warning) => warning !== undefined);
 }
 
-/** A replica that acknowledges makes up for the last second, which may not be on disk yet. */
+/** If a replica must acknowledge each write, it has the last second's writes, even if this server's disk doesn't. */
 async function persistenceWarning(
   node: Redis,
   info: string,

@@ -50,7 +50,7 @@ export class ReplicatedWrites {
     return this.sendTo(this.ownerOf(write.key), write, false);
   }
 
-  /** Like `send`, to the node that a redirection names, if the client knows that node. */
+  /** Like `send`, but to the node that a redirection names, if the client knows that node. */
   sendAsRedirected(write: Write, redirection: string): Promise<unknown> {
     const [word, , address] = redirection.split(' ');
     if (word !== 'ASK') return this.send(write);

@@ -9,7 +9,7 @@ export async function together(transaction: ChainableCommander): Promise<unknown
       return value;
     });
   } catch (error) {
-    // The single commands' errors say why the transaction was discarded.
+    // The errors of the individual commands say why the transaction was discarded.
     const [cause] = (error as { previousErrors?: unknown[] }).previousErrors ?? [];
     throw cause ?? error;
   }

@@ -109,7 +109,7 @@ end
 
 /**
  * The items that would exceed their host's `maxUrls`, or whose host would exceed the limit on hosts. Copies of an item
- * count once, and get the same answer.
+ * count once, and get the same result.
  */
 const limited = (frame: Frame): string => `
 local limited, limitedCount = {}, 0

@@ -40,7 +40,7 @@ const STAMP = `
 export const restOf = ({ hashes: k }: LayerShape): string =>
   `min(${each(k, (j) => `(v${j} - stamp) % 16`, ', ')}) - lag`;
 
-/** Whether each cell is live for this many more epochs, as Lua. */
+/** Lua that checks whether each cell is live for this many more epochs. */
 const liveFor = (k: number, epochs: string): string =>
   each(k, (j) => `v${j} >= ${UNIT} and (v${j} - stamp) % 16 >= ${epochs}`, ' and ');
 
@@ -255,7 +255,7 @@ ${saveAge(frame)}`,
 const tableOf = ({ places }: Frame, value: (place: Place) => string): string =>
   places.map((place) => `${place.place === 0 ? '[0] = ' : ''}${value(place)}`).join(', ');
 
-/** Hidden items that are added again. */
+/** Hidden items that this call adds again. */
 const shownOf = (frame: Frame): string =>
   frame.stacks.map((stack) => `local ${NAMES[stack].shown} = {}`).join('\n');
 

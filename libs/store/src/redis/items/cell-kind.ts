@@ -15,9 +15,9 @@ export interface CellKind {
    * @param lasts the number of epochs that the item will live, as Lua
    */
   visit(place: Place, lasts: string): string;
-  /** After visit, as Lua: whether the item is new to these layers. */
+  /** After visit: Lua that checks whether the item is new to these layers. */
   isNew(place: Place): string;
-  /** After visit, as Lua: whether the add must write the item. */
+  /** After visit: Lua that checks whether the add must write the item. */
   isStale(frame: Frame, place: Place): string;
   /** Local variables of a pass that changes the layer. */
   locals(place: Place): string;

@@ -14,7 +14,7 @@ import type { Segments } from '../segments/segments.js';
 import type { Sweeper } from '../segments/sweeper.js';
 import type { SyncEnds } from '../segments/sync-ends.js';
 
-/** How old item counts may be when the limit on items relies on them, in ms. */
+/** Maximum age of item counts when they decide whether the filter is full, in ms. */
 const ITEMS_SEEN_FOR_MS = 1000;
 
 /** A script's answer for a removed item. */
@@ -104,7 +104,7 @@ export class RedisCounters implements Counters {
     const most = countInSegments(filter, positions);
     const short = (of: LayerStack | undefined) => of !== undefined && !of.takes(most);
     if (short(stack)) {
-      // Only absent items count, each once.
+      // Only absent items need room, and each of them only once.
       const present = await this.check(filter, positions, operation.deadline);
       const absent = countDistinct(filter, positions, (i) => present[i] === 0);
       if (!stack.takes(absent) && !(await this.wasBegun(filter, positions, operation))) {
@@ -112,17 +112,17 @@ export class RedisCounters implements Counters {
       }
     }
     if (!sync || !short(sync.stack)) return;
-    // The sync's layers must also hold items that the filter has. If only they lack room, the add succeeds and the sync
-    // is abandoned.
+    // The sync's layers must also take items that only the filter has. If only they lack room, the add succeeds and the
+    // sync is abandoned.
     const unlisted = await countUnlisted(this.itemCalls, filter, positions, operation.deadline);
     if (!sync.stack.takes(unlisted) && !(await this.wasBegun(filter, positions, operation)))
       await this.ends.abandonFull(filter, sync.id, operation.deadline);
   }
 
   /**
-   * True if an earlier attempt has passed the limit and added items. This attempt must then complete it. A segment's
-   * chunks run in order, so the first chunk has the first record there. The call asks every segment, because the
-   * earlier attempt may have reached only one of them.
+   * True if an earlier attempt has passed the limit and added items, so this attempt must complete it. A segment's
+   * chunks run in order, so its first chunk has its first record. This asks every segment, because the earlier attempt
+   * may have reached only one.
    */
   private async wasBegun(filter: RedisFilter, positions: Positions, operation: Operation): Promise<boolean> {
     if (!operation.repeat) return false;

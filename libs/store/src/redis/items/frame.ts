@@ -9,7 +9,7 @@ export type Verb = 'add' | 'remove' | 'keep' | 'check' | 'count' | 'listed';
 /** The properties of a layer that its script depends on. */
 export interface LayerShape {
   readonly hashes: number;
-  /** Byte offsets inside a page need two bytes, because pages have more than 256 bytes. */
+  /** Offsets take two bytes, because pages are longer than 256 bytes. */
   readonly wide: boolean;
   /** The layer has several pieces in a segment. */
   readonly split: boolean;
@@ -37,13 +37,14 @@ export interface ItemTask {
   /** True if that queue has a lane for each host. */
   readonly hosts: boolean;
   /**
-   * An add that queues nothing. With `queued`, it voids its items' entries (../scripts/unclaimed.ts), and counts the
-   * URLs of each host that it adds to the sync's layers. Without `queued`, it fails if it would have to void entries.
+   * True for an add that queues nothing. With `queued`, the add voids its items' entries (../scripts/unclaimed.ts), and
+   * counts the URLs of each host that it adds to the sync's layers. Without `queued`, it fails if it would have to void
+   * entries.
    */
   readonly visits?: boolean;
   /** True if each add raises counters, even if the item is present. */
   readonly multiset: boolean;
-  /** A remove that names an entry for each item, and skips items whose entry has moved. */
+  /** True for a remove that names an entry for each item, and skips items whose entry has moved. */
   readonly named?: boolean;
 }
 

@@ -61,7 +61,7 @@ interface ProgramCall {
 
 /** How to call a script on items. */
 interface CallDetails {
-  /** The script changes the queue. */
+  /** True if the script changes the queue. */
   readonly queued: boolean;
   /** See ItemTask. */
   readonly visits?: boolean;
@@ -122,7 +122,7 @@ export class ItemCalls {
     const { filter, chunk, operation } = call;
     const { queued, spread, stack } = filter;
     const { maxSyncForgets, maxHidden } = this.limits;
-    // If hosts choose the segments, one segment may have nearly all of a set's items.
+    // If hosts choose the segments, nearly all of a set's items may be in one segment.
     const noting = stack.isByHost ? maxSyncForgets : Math.ceil(maxSyncForgets / spread);
     const values = {
       maxMarks: this.segments.limits.maxMarks,
@@ -192,7 +192,7 @@ export class ItemCalls {
     );
   }
 
-  /** 1 for each item that the sync's layers claim; 0 for all if the segment takes part in no sync. */
+  /** 1 for each item that the sync's layers claim, otherwise 0. All are 0 if the segment takes part in no sync. */
   listed(filter: RedisFilter, positions: Positions, chunk: Chunk, deadline: number): Promise<Answer> {
     const none = { ...NOTHING, answers: '0'.repeat(chunk.indexes.length) };
     return this.grown(filter, chunk.segment, { deadline }, async (view) =>
@@ -271,7 +271,7 @@ export class ItemCalls {
 
   /**
    * Runs a script until its view of the segment is right and the segment has the layers it needs. This call creates the
-   * layers, or learns that another call has. All runs have the same operation and field, so the change happens once.
+   * missing layers, unless another call has. All runs have the same operation and field, so the change happens once.
    */
   private async grown(
     filter: RedisFilter,

@@ -7,14 +7,15 @@ export const kindOf = ({ task }: Frame): CellKind => (task.ages ? AGED : PACKED)
 
 /** Work on a batch's items in the filter's own or the sync's layers. */
 interface Visit {
-  /** Name of the Lua table with the items to skip. An item enters it once a layer has decided its answer. */
+  /** Name of the Lua table of items to skip. An item is added once a layer has decided its answer. */
   readonly skip: string;
   /** Name of the Lua variable with the number of items left. */
   readonly left: string;
   /** Lua before all passes. */
   readonly init?: string;
   /**
-   * In a grown filter, most items are in the newest layer, but an item's count is in the oldest layer that claims it.
+   * A grown filter has most of its items in the newest layer, but an item's count is in the oldest layer that claims
+   * it.
    */
   readonly order?: 'oldest first' | 'newest first';
   /** Where to stop: at the open layer, or at the last layer that the caller knows. */
@@ -25,7 +26,7 @@ interface Visit {
   readonly after?: (place: Place) => string;
 }
 
-/** Lua that notes the answer for item n, which then skips the other layers. */
+/** Lua that stores item n's answer. Other layers then skip the item. */
 export const answered = (frame: Frame, { skip, left }: Pick<Visit, 'skip' | 'left'>, value: string): string =>
   frame.isStraight ? `${skip}[n] = ${value}` : `${skip}[n], ${left} = ${value}, ${left} - 1`;
 
@@ -35,7 +36,7 @@ export const answered = (frame: Frame, { skip, left }: Pick<Visit, 'skip' | 'lef
  */
 export function visit(frame: Frame, stack: StackName, what: Visit): string {
   const places = frame.placesIn(stack);
-  // Each layer is a function, because its unrolled loop may need nearly as many local variables as Lua has.
+  // Each layer gets its own function, because its unrolled loop may need nearly as many local variables as Lua allows.
   const { init = '' } = what;
   if (frame.isStraight) return `do${init}${places.map((place) => pass(frame, place, what)).join('')}\nend`;
   const { left, order = 'oldest first', upTo = 'open' } = what;

@@ -72,7 +72,7 @@ export async function countUnlisted(
     itemCalls.listed(filter, positions, chunk, deadline),
   );
   if (!queued || maxAgeSeconds === undefined) return countDistinct(filter, positions, (i) => listed[i] === 0);
-  // This check finds items in either stack, so an item that is found but not listed is live in the filter's own layers.
+  // `check` finds items in either stack, so if an item is found but not listed, the filter's own layers have it.
   const seen = await perChunk(filter, positions, itemsPerScript, (chunk) =>
     itemCalls.read('check', filter, positions, chunk, deadline),
   );

@@ -12,8 +12,8 @@ import { answered, claims, kindOf, visit } from './passes.js';
 const MOVED = String(Removed.Moved);
 
 /**
- * See Counters.remove. Removes from the filter's own and the sync's layers. If it would note too many removals, `full`
- * in meta ends the sync.
+ * See Counters.remove. Removes from the filter's own and the sync's layers. If that notes too many removals, it sets
+ * `full` in meta, which ends the sync.
  */
 export function remove(frame: Frame): string {
   const { ages, named = false, queued, hosts } = frame.task;
@@ -105,7 +105,7 @@ end`,
 
 /**
  * `queue.mark`: marks items as forgotten if the queue has any entry. It takes each item's hash followed by the clock,
- * and returns 1 if a sweep step is due, else 0.
+ * and returns 1 if a sweep step is due, and 0 otherwise.
  */
 const mark = (frame: Frame): string => {
   const { hosts, named } = frame.task;

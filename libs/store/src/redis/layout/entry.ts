@@ -20,9 +20,12 @@ export type EntryState = 'creating' | 'ready' | 'clearing' | 'dropping';
 export interface Grown {
   /** How many layers have all their keys. Absent: one. */
   readonly made?: number;
-  /** Number of layers once the next one's keys exist. Any call that needs that layer may create them. */
+  /** Number of layers once the next one's keys exist. Any call that needs that layer may create these keys. */
   readonly growing?: number;
-  /** Server time in ms at which deleting those keys began, for lack of memory. Until it ends, no call creates any. */
+  /**
+   * Server time in ms at which a call began to delete those keys, for lack of memory. Until it is done, no call creates
+   * any.
+   */
   readonly undoing?: number;
   /** When creating a layer last began. Makes the entry differ from that of an undone attempt. */
   readonly grewAt?: number;
@@ -88,7 +91,10 @@ export interface CatalogueEntry extends EntryStack {
   readonly generation: string;
   readonly createdAt: number;
   readonly tags: readonly string[];
-  /** Stored because chunks name operation records, and another version may use a different chunk size. */
+  /**
+   * Stored with the filter, because chunk numbers name operation records and another version may use a different chunk
+   * size.
+   */
   readonly itemsPerScript: number;
   readonly state: EntryState;
   /**
@@ -100,7 +106,7 @@ export interface CatalogueEntry extends EntryStack {
   readonly operation?: BegunOperation;
   /** Hash tags of segments to delete before the entry is ready or gone. */
   readonly retired?: readonly string[];
-  /** Layers that any of these segments may have. */
+  /** Layers that the segments in `retired` may have. */
   readonly retiredLayers?: readonly LayerPieces[];
 }
 

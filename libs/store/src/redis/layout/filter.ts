@@ -21,8 +21,8 @@ export interface SegmentView {
 }
 
 /**
- * An immutable handle on one generation of a filter, with its segments' keys. `known` has the facts that this process
- * learns about the generation later.
+ * An immutable handle on one generation of a filter, with its segments' keys. `known` holds facts that this process
+ * learns later and that may change.
  */
 export class RedisFilter implements Filter {
   readonly name: string;
@@ -93,8 +93,8 @@ export class RedisFilter implements Filter {
   }
 
   /**
-   * A segment as this process knows it now. The token is the generation in the segment's meta. It changes when the
-   * segment begins or ends a sync, so scripts with a stale token change nothing.
+   * A segment's state as this process knows it. The token is the generation in the segment's meta. It changes when the
+   * segment joins or leaves a sync, so a script with a stale token changes nothing.
    */
   viewOf(segment: number): SegmentView {
     const sync = this.known.syncIn(segment);

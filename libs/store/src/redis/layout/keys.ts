@@ -109,7 +109,7 @@ function operationKeys(prefix: string): OperationKeys {
 const SALT_DIGITS = 5;
 const SALTS = 10 ** SALT_DIGITS;
 const BLANK_SALT = '\0'.repeat(SALT_DIGITS);
-/** Maximum number of attempts to find a salt. 1 slot in 64 has none. */
+/** Maximum number of attempts to find a salt. One slot in 64 has no salt. */
 const TRIES = 100;
 
 /**

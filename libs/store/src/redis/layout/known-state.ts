@@ -15,8 +15,8 @@ export interface KnownSync {
 
 /**
  * What this process knows about a handle's generation: the number of layers, the sync, and which segments take part in
- * it. Other instances change these, so the knowledge may be stale. A script then changes nothing and says so, and this
- * process reads again.
+ * it. Other instances change these facts, so they may be stale here. A script that gets stale ones changes nothing and
+ * reports it, and this process reads them again.
  */
 export class KnownState {
   /** The filter's own layers. */
@@ -62,7 +62,7 @@ export class KnownState {
     if (this.current) this.parts.fill(1);
   }
 
-  /** Notes a segment's token, if it can belong to this generation. */
+  /** Learns from a segment's token, if it can belong to this generation, whether the segment takes part. */
   sees(segment: number, token: string | null): void {
     if (token === tokenOf(this.opened)) this.parts[segment] = 0;
     else if (this.current && token === tokenOf(this.opened, this.current.id)) this.parts[segment] = 1;

@@ -14,8 +14,8 @@ export class LayerStack {
   readonly plan: readonly [Layer, ...Layer[]];
   readonly grows: boolean;
   /**
-   * The items of each segment, layer by layer, and its open layer, as this process last saw them. Used to limit items
-   * and to grow in time, not for answers.
+   * The items of each segment, layer by layer, and its open layer, as this process last saw them. Used only to limit
+   * items and to grow in time, never for answers.
    */
   private readonly itemsSeen: Float64Array;
   private readonly openSeen: Uint8Array;
@@ -35,7 +35,7 @@ export class LayerStack {
     this.openSeen = new Uint8Array(segments);
   }
 
-  /** How many layers exist, as far as this process knows. A script that needs another layer says so. */
+  /** How many layers exist, as far as this process knows. A script that needs more reports it. */
   get made(): number {
     return this.there;
   }

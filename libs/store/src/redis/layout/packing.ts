@@ -18,16 +18,16 @@ export interface Chunk {
 const itemCost = (geometry: Geometry) => 2.5 + 0.4 * geometry.hashes + pageBytes(geometry) / 150;
 const SCRIPT_BUDGET = 850;
 
-/** The same for the lane of an item in a per-host queue. Several items usually share a lane. */
+/** Estimated server time for the lane of one item in a per-host queue, in µs. Several items usually share a lane. */
 const LANE_COST = 2;
 
 /** How many reads take as long as adding one new item (measured: 2.0 to 2.2). */
 const READS_PER_CHANGE = 2;
 
 /**
- * How many layers scripts are sized for, if the filter grows. If scripts were sized for six, they would be a quarter as
- * long, and each item would cost a third more while only one layer exists, as in most filters. With six layers, a
- * script takes twice its budget.
+ * How many layers to size scripts for, if the filter grows. Most filters have only one layer. Sized for six, their
+ * scripts would be a quarter as long, and each item would cost a third more. With six layers, a script takes twice its
+ * budget.
  */
 const LAYERS_COSTED = 2;
 

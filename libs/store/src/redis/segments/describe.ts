@@ -23,7 +23,7 @@ interface Described {
   readonly stats: FilterStats;
   /** The segments whose queues need a sweep. */
   readonly unswept: readonly number[];
-  /** True if scheduled entries that a commit has left must be removed. */
+  /** True if scheduled entries that a commit has left behind must still be removed. */
   readonly late: boolean;
 }
 

@@ -192,8 +192,8 @@ export class RedisInspection implements Inspection {
   }
 
   /**
-   * The replies to `ask`, from a moment at which the segment belongs to the filter and all pieces are whole. Layers
-   * after the open one hold nothing in this segment, so their pieces may be missing.
+   * The replies to `ask`, read in one transaction that also checks that the segment belongs to the filter and that all
+   * pieces are whole. Layers after the open one have no items in this segment, so their pieces may be missing.
    */
   private async read(
     filter: RedisFilter,

@@ -40,7 +40,7 @@ export type Lack =
   | { readonly lack: 'ended' | 'queue' }
   | { readonly lack: 'full'; readonly hidden: number };
 
-/** One of an operation's scripts. `field` tells it from the others. */
+/** One of an operation's scripts. `field` distinguishes it from the operation's other scripts. */
 interface Step {
   readonly script: Script;
   readonly operation: Operation;
@@ -157,12 +157,13 @@ export class Segments {
   }
 
   /**
-   * Records in the filter's first segment that a caller's operation on several segments has begun, so that reusing its
-   * key with a different body changes nothing anywhere. With one segment, the first chunk's record does the same.
+   * Records in the filter's first segment that a caller's operation on several segments has begun, so that a request
+   * with the same key and a different body changes nothing in any segment. With one segment, the first chunk's record
+   * does the same.
    */
   async begin(filter: RedisFilter, operation: Operation, verb: string): Promise<void> {
     if (operation.origin !== 'caller' || filter.spread === 1) return;
-    // The field begins with its own verb, because an id may end like a chunk number.
+    // The verb comes first, because an id may end like a chunk number.
     const field = `begun:${verb}:${operation.id}`;
     await this.change({ script: recordScript, filter, segment: 0, operation, field, args: [''] });
   }

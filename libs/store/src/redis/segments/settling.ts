@@ -35,7 +35,7 @@ export async function settle(
 ): Promise<Uint8Array> {
   const { generation, spread, maxAttempts = 0, geometry, perHost } = filter;
   const named = ids.map((id) => decodeEntryId(generation, id));
-  // Ids that name nothing in a segment of this filter are unknown and not sent.
+  // Ids that can't name anything in this filter's segments are unknown, and not sent.
   const known = Uint32Array.from(named.keys()).filter((i) => {
     const id = named[i];
     return id?.of === of && id.segment < spread;

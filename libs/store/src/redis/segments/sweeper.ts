@@ -13,8 +13,8 @@ import type { Segments } from './segments.js';
 export const sweptPerScript = ({ perHost }: RedisFilter): number => (perHost ? LANES_PER_SCRIPT : 250);
 
 /**
- * How many entries a sweep reads for each mark that is added during the sweep. With this number, the sweep ends before
- * there are as many new marks as when it began, which is an eighth of the entries.
+ * How many entries a sweep reads for each mark added meanwhile. A sweep begins when the marks are an eighth of the
+ * entries, so at this speed it ends before as many new marks exist.
  */
 const SWEPT_PER_MARK = 8;
 
@@ -39,11 +39,12 @@ export interface SweeperOptions {
 }
 
 /**
- * Sweeps queues with old marks (../../sweeping.ts), one after another. Redis decides which instance sweeps a queue, and
- * when. If an instance ends before it sweeps, the next one that removes items or describes the set does.
+ * Sweeps queues with old marks (../../sweeping.ts), one after another. The instances agree through Redis which of them
+ * sweeps a queue, and when. If that instance ends first, the next one that removes items or describes the set sweeps
+ * instead.
  */
 export class Sweeper {
-  /** By generation. */
+  /** Planned sweeps, by generation. */
   private readonly plans = new Map<string, Plan>();
   private readonly due = new Set<Plan>();
   private running: Promise<void> | undefined;
@@ -128,8 +129,8 @@ export class Sweeper {
 }
 
 /**
- * How long to wait after an error, in ms. Undefined if the queue is gone or damaged, because the next call on it will
- * report that.
+ * How long to wait after an error, in ms. Undefined if the queue is gone or damaged, which the next call on it will
+ * report.
  */
 function waitAfter(error: unknown): number | undefined {
   return error instanceof StoreError && error.code === 'STORE_UNAVAILABLE' ? SWEEP_AFTER_MS : undefined;

@@ -12,7 +12,7 @@ import { figuresOf, NOTHING, type Sums, type SyncSums } from './sync-sums.js';
 
 /** Time limit for one step of background work, in ms. */
 export const STEP_MS = 60_000;
-/** Time for a last read after the caller's deadline, in ms. */
+/** Extra time after the caller's deadline for a last read, in ms. */
 const LOOK_MS = 1_000;
 
 const STATES = {
@@ -61,8 +61,8 @@ export class SyncEnds {
   }
 
   /**
-   * Abandons a sync because its segments can't note any more removals or, without `sums`, because one of them has lost
-   * it. Re-reads the catalogue entry, because the loss is real only if the entry is unchanged since it was `read`,
+   * Abandons a sync because its segments can't note any more removals or, without `sums`, because a segment has lost
+   * the sync. Re-reads the catalogue entry first: the loss is real only if the entry hasn't changed since `read`,
    * before the segments were queried.
    */
   async abandonUnlessChanged(
@@ -80,7 +80,7 @@ export class SyncEnds {
   async abandonFull(filter: RedisFilter, id: string, deadline: number): Promise<void> {
     try {
       await this.abandon(filter.name, id, ABANDONED.full, deadline);
-      // A commit can't be abandoned, and makes the handle stale.
+      // A commit makes the handle stale, and its sync can't be abandoned.
       const { entry } = await this.catalogue.learn(filter, deadline);
       if (entry.sync?.id === id) await this.changes.goOn(filter.name, deadline);
     } catch (error) {
@@ -96,7 +96,7 @@ export class SyncEnds {
   async committed(filter: RedisFilter, id: string, deadline: number): Promise<Sync> {
     const { name, generation } = filter;
     const work = this.changes.goOn(name, deadlineIn(STEP_MS));
-    // If it fails, the next call continues it.
+    // If the work fails, the next call continues it.
     work.catch(() => undefined);
     try {
       await within(msUntil(deadline), work, () => new StoreError('STORE_UNAVAILABLE', 'time is up'));

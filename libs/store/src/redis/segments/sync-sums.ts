@@ -28,7 +28,7 @@ export function figuresOf(
   return { id, openedAt, capacity, errorRate, listed, new: fresh, items, kept };
 }
 
-/** Sums the counts of a filter's sync over all segments, and updates what the filter's handle knows about it. */
+/** Sums the counts of a filter's sync over all segments, and updates the counts in the filter's handle. */
 export class SyncSums {
   constructor(
     private readonly connection: Connection,
@@ -62,7 +62,8 @@ export class SyncSums {
       if (copied === 0) sums.uncopied.push(segment);
       known?.stack.saw(segment, open, itemsIn(filter, known.stack, second));
     }
-    // Each segment may note as many removals as the whole set, because they may all belong to one host.
+    // With hosts, the total is checked here: each segment may note as many removals as the whole set, since all may
+    // belong to one host.
     if (filter.stack.isByHost) sums.full ||= noted > this.maxSyncForgets;
     const items = own.map((counts, layer) =>
       filter.maxAgeSeconds === undefined ? sumOf(counts) : filter.stack.itemsFromCells(layer, counts),
@@ -70,7 +71,7 @@ export class SyncSums {
     return { ...sums, items: sumOf(items) };
   }
 
-  /** True if the segments have noted too many removals in total, although each could note more. */
+  /** True if the segments together have noted too many removals, even if each of them could note more. */
   async exceed(filter: RedisFilter, sync: EntrySync, deadline: number): Promise<boolean> {
     if (!filter.stack.isByHost || filter.spread === 1) return false;
     return (await this.of(filter, sync, deadline))?.full ?? false;

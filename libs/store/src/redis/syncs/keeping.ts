@@ -14,7 +14,7 @@ import type { SyncSums } from '../segments/sync-sums.js';
 import type { NotedCalls } from './noted-calls.js';
 import { keepField } from './sync-queue.js';
 
-/** How old the last counts of the sync's layers may be when the space in them is computed, in ms. */
+/** Maximum age of the sync's item counts when they decide whether its layers have room, in ms. */
 const ITEMS_SEEN_FOR_MS = 1_000;
 /** Error codes of a sync that accepts no more items. Repeats still get their answers from its records. */
 const OVER: readonly string[] = ['SYNC_ENDED', 'SYNC_NOT_FOUND'];
@@ -91,7 +91,7 @@ export class Keeping {
     return missing.length === 0 ? answers : undefined;
   }
 
-  /** Makes the handle take part in this sync, in all segments. Throws SYNC_NOT_FOUND or SYNC_ENDED. */
+  /** Makes the handle use this sync in all segments. Throws SYNC_NOT_FOUND or SYNC_ENDED. */
   private async learn(filter: RedisFilter, id: string, deadline: number): Promise<void> {
     const { entry } = await this.parts.catalogue.learn(filter, deadline);
     const { sync } = entry;
@@ -115,9 +115,9 @@ export class Keeping {
   }
 
   /**
-   * Makes the handle take part in a sync again, after a segment was not known to take part or has reported that it
-   * can't note any more removals. Abandons the sync only if the segments themselves say that it can't continue. Throws
-   * SYNC_ENDED if it has ended.
+   * Makes the handle use a sync again, after it lacked the sync in a segment, or a segment reported that it can't note
+   * any more removals. Abandons the sync only if the segments themselves say that it can't continue. Throws SYNC_ENDED
+   * if it has ended.
    */
   private async rejoin(filter: RedisFilter, id: string, deadline: number): Promise<void> {
     const read = await this.parts.catalogue.learn(filter, deadline);
@@ -142,7 +142,7 @@ export class Keeping {
   ): Promise<void> {
     const { deadline } = operation;
     const { sync } = filter;
-    // The segments will find out if the sync has ended.
+    // If the sync has ended, the segments will report that.
     if (sync?.id !== id) return;
     const { stack } = sync;
     if (!stack.isCountedSince(this.parts.connection.now() - ITEMS_SEEN_FOR_MS)) {
@@ -152,7 +152,7 @@ export class Keeping {
     if (stack.takes(countInSegments(filter, positions))) return;
     // Items that are already kept need no room.
     const absent = await countUnlisted(this.parts.itemCalls, filter, positions, deadline, queued);
-    // Counting may have revealed that the sync has ended.
+    // Counting may have shown that the sync has ended.
     if (filter.sync !== sync) return;
     if (stack.takes(absent) || (await this.recall(filter, positions, operation))) return;
     throw stack.fullFor(filter, absent);

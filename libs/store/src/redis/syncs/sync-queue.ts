@@ -34,7 +34,7 @@ interface Queued {
   readonly hostWord?: number | undefined;
 }
 
-/** Where the entries come from, and how to keep them. */
+/** The parts of the store that copy a queue's entries into a sync. */
 export interface QueueKeeper {
   readonly connection: Connection;
   readonly random: RandomSource;
@@ -58,7 +58,7 @@ export const keepField = ({ id }: Operation, chunk: number) => `keep:${id}:${chu
 export class SyncQueue {
   /** Copies in progress, by sync id. */
   private readonly copies = new Map<string, Promise<void>>();
-  /** Copies of one host, by sync id and host name. */
+  /** Copies of one host's entries, by sync id and host name. */
   private readonly hostCopies = new Map<string, Promise<HostCopy | undefined>>();
 
   constructor(private readonly keeper: QueueKeeper) {}
@@ -230,7 +230,7 @@ function hostsOf(entries: readonly Queued[], hash: Uint32Array): Uint32Array {
   return words;
 }
 
-/** The error if the sync has ended in the meantime or data is lost. The next attempt finds out which. */
+/** The error if the sync has ended in the meantime or data is lost. The next attempt finds out which of the two. */
 function cutOff(filter: RedisFilter): StoreError {
   return new StoreError('STORE_UNAVAILABLE', `the queue of ${called(filter)} could not be copied; retry`);
 }

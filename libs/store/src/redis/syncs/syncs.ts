@@ -84,7 +84,7 @@ export class RedisSyncs implements Syncs {
       if (opened !== undefined) return this.get(filter, opened);
       const isOurs = sync?.operation.id === operation.id;
       if (isOurs && sync.operation.fingerprint !== operation.fingerprint) throw keyReused(operation);
-      // The opening was recorded after this call had looked for its record.
+      // Another attempt recorded the opening after this call had looked for its record.
       if (isOurs && sync.stage !== 'opening') return this.get(filter, sync.id);
       if (entry.left || sync?.stage === 'abandoning') {
         await changes.goOn(filter.name, deadline);
@@ -101,7 +101,7 @@ export class RedisSyncs implements Syncs {
       if (!found) continue;
       const { id } = found.entry.sync;
       try {
-        // If the filter has grown in the meantime, all steps are repeated, which is harmless.
+        // If the filter has grown in the meantime, this repeats all steps, which is harmless.
         if (!(await changes.open(found, operation)) && !(await this.hasOpened(entry, id, operation)))
           continue;
       } catch (error) {
@@ -116,14 +116,14 @@ export class RedisSyncs implements Syncs {
     }
   }
 
-  /** True if a record says that an operation has opened the sync, since the reply to that change may have been lost. */
+  /** True if a record shows that an operation has opened the sync. The reply to that change may have been lost. */
   private async hasOpened(entry: CatalogueEntry, id: string, operation: Operation): Promise<boolean> {
     return (await recallOpened(this.parts.catalogue, entry, { ...operation, repeat: true })) === id;
   }
 
   /**
    * The sync that a call has opened, once the queue's entries are kept. Another call may have ended it first, which
-   * makes the handle stale. The caller must not get StaleFilterError then, because it would repeat the call with a new
+   * makes the handle stale. The caller must not get StaleFilterError in that case: it would repeat the call with a new
    * handle, and open another sync.
    */
   private async opened(filter: RedisFilter, id: string, deadline: number): Promise<Sync> {
@@ -156,7 +156,7 @@ export class RedisSyncs implements Syncs {
     const view = await this.viewOf(filter, sync, deadline);
     if (view) return view;
     await this.ends.abandon(filter.name, id, ABANDONED.forgets, deadline);
-    // By now the sync has ended or is committing.
+    // By now the sync has ended, or is committing.
     return this.get(filter, id);
   }
 
@@ -179,7 +179,7 @@ export class RedisSyncs implements Syncs {
     const { sync } = (await this.parts.catalogue.learn(filter, deadline)).entry;
     if (sync?.stage === 'open') return (await this.queue.keptHost(filter, sync.id, host, deadline)) ?? '';
     if (sync?.stage === 'abandoning') await this.parts.changes.goOn(filter.name, deadline);
-    // While the sync is still being opened, a drop counts as made before it.
+    // A drop during the opening of a sync counts as a drop before it.
     return sync?.stage === 'opening' ? DROP_UNKEPT : '';
   }
 
@@ -230,7 +230,7 @@ export class RedisSyncs implements Syncs {
       throw syncEnded(filter, { id, state: 'committing' });
     }
     await this.ends.abandon(filter.name, id, ABANDONED.caller, deadline);
-    // By now the sync has ended, or a commit has begun first.
+    // By now the sync has ended, or its commit has begun.
     return this.abandon(filter, id, deadline);
   }
 
@@ -251,7 +251,7 @@ export class RedisSyncs implements Syncs {
       try {
         await this.tendOne(name, now - Number(calledAt) > idleMs, deadline);
       } catch (error) {
-        // A filter that has lost data must not stop this call from tending the syncs after it.
+        // A filter that has lost data must not keep this call from the syncs after it.
         if (!(error instanceof StoreError) || error.code === 'STORE_UNAVAILABLE') throw error;
         failure ??= error;
       }

@@ -36,7 +36,7 @@ interface Parts {
  * in a set that ages, an item may have expired while a later entry for it waits that was never scheduled.
  */
 export class Unclaimed {
-  /** By generation and first layer. */
+  /** Removals in progress, by generation and first layer. */
   private readonly removals = new Map<string, Promise<void>>();
 
   constructor(private readonly parts: Parts) {}
@@ -69,8 +69,8 @@ export class Unclaimed {
       let isSameRun = true;
       for await (const entries of this.scheduledIn(filter, segment)) {
         const unclaimed = await this.unclaimed(filter, entries);
-        // Makes the step even without entries, so that no entry comes due in the meantime. Another server run changes
-        // nothing. A slot may move away and back, so the first run may answer the last step again.
+        // Runs the step even without entries, so that no entry comes due in the meantime. It changes nothing in another
+        // server run. A slot may move away and back, so the last step may run in the first server run again.
         isSameRun = (await step(unclaimed)) === run;
         if (!isSameRun) break;
         removed += unclaimed.length;
@@ -127,7 +127,7 @@ function bornIn(notes: Buffer): Born[] {
   });
 }
 
-/** The set was cleared or dropped in the meantime, and its entries with it. */
+/** If the set was cleared or dropped in the meantime, its entries are gone too. */
 function ignoreLoss(error: unknown): void {
   const isGone = error instanceof StoreError && error.code === 'FILTER_NOT_FOUND';
   if (!isGone && !(error instanceof StaleFilterError)) throw error;

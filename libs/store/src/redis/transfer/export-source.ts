@@ -16,8 +16,8 @@ import { together } from '../connection/transaction.js';
 import type { Views } from '../catalogue/views.js';
 
 /**
- * Maximum number of times that `queue` repeats its last two steps, if entries keep passing through the whole queue. Few
- * entries do this, so it misses almost none.
+ * How often `queue` repeats its last two steps at most, if entries keep passing through the whole queue. Few entries
+ * do, so it misses almost none.
  */
 const ROUNDS = 10;
 
@@ -51,8 +51,8 @@ export class RedisSource implements SegmentSource {
   }
 
   /**
-   * Uses a transaction and not a script, because Lua copies the cells three more times. On a busy machine, a script
-   * blocked the server for 62 to 240 ms for 16 MiB, while GET took 10 to 50 ms.
+   * Uses a transaction instead of a script, because Lua copies the cells three more times. On a busy machine, a script
+   * blocked the server for 62 to 240 ms for 16 MiB, and GET for 10 to 50 ms.
    */
   private async snapshotOf(piece: number): Promise<SegmentSnapshot> {
     const { stack } = this.filter;
@@ -161,7 +161,7 @@ export class RedisSource implements SegmentSource {
     const lanes = perHost && this.lanesOf(segment);
     const reader = lanes ?? this.readerOf(segment);
     yield* reader.waiting();
-    // Entries taken so far are among the leased, delayed and dead ones, which come next.
+    // The leased, delayed and dead entries come next, and they include any entries taken so far.
     reader.overtaken();
     for (let round = 1; ; round++) {
       for (const kind of KINDS) yield* reader.rest(kind, perHost !== undefined);

@@ -63,7 +63,7 @@ describe('HiddenItems', () => {
     };
     const late = () => {
       segment.hide(10);
-      // Shows it before it can be read again.
+      // Shows item 6 before a page can list it again.
       segment.meanwhile = () => void segment.hidden.delete(6);
     };
     expect(await segment.exported(0, late)).toEqual([2, 4, 6, 8, 10]);

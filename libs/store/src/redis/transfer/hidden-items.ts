@@ -39,9 +39,9 @@ export class HiddenItems {
   ): Promise<T & { readonly hidden: readonly HiddenItem[] }> {
     const before = this.last?.segment === segment ? this.last : await this.read(segment);
     const cells = await read();
-    // If nothing was removed in between, an item that is hidden now was also hidden before.
+    // If nothing was removed between the two reads, every item hidden now was hidden before.
     const after = cells.removals === before.removals ? undefined : await this.read(segment);
-    // An item may have been shown or hidden between the two reads, so the export hides the items from both.
+    // An item may have been hidden or shown between the two reads, so the export hides the items of both.
     const hidden = new Map(before.pieces.get(piece));
     for (const [hash, until] of after?.pieces.get(piece) ?? []) hidden.set(hash, until);
     const items = Array.from(hidden, ([hash, until]) => ({ hash: Buffer.from(hash, 'latin1'), until }));

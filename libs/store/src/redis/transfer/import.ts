@@ -15,7 +15,8 @@ import { scriptFor } from '../scripts/queue-state.js';
 import { importHostsScript } from '../scripts/transfer-hosts.js';
 
 /**
- * Limits on one script's entries and bytes of cells, so that none blocks the server for much more than a millisecond.
+ * Limits on one script's entries and bytes of cells, so that no script blocks the server for much more than a
+ * millisecond.
  */
 const ENTRIES_PER_SCRIPT = 200;
 const BYTES_PER_SCRIPT = 2 ** 20;
@@ -97,7 +98,7 @@ export class RedisImport {
       await run(importHostsScript, [packHosts(hosts.slice(at, at + LANES_PER_SCRIPT), seed)]);
   }
 
-  /** Drops hidden items whose epoch has already passed here. */
+  /** Drops hidden items whose epoch has already passed on this store. */
   private async hide({ segment: piece, items }: Extract<Part, { type: 'hidden' }>): Promise<void> {
     const { entry } = this.claim;
     const { name, maxAgeSeconds } = entry;

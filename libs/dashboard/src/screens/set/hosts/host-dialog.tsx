@@ -30,7 +30,7 @@ export function HostDialog({
   const [tried, setTried] = useState(false);
   const [formRef, showFaults] = useFaults();
   const { working, error, act } = useAct();
-  // Only a set with a limit counts URLs.
+  // Only sets with this limit count URLs.
   const limits = HOST_LIMITS.filter(([limit]) => limit !== 'maxUrls' || perHost.maxUrls !== undefined);
   const faults = tried ? faultsOf(form) : {};
   const save = async (): Promise<void> =>
