@@ -1,10 +1,10 @@
 import { invalid } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 import type { BatchOption, Request } from '../request/request.js';
+import { LineInput } from './line-input.js';
 
 /** Where a batch's options are. */
 export type OptionSource = Pick<Request, 'query' | 'body'>;
-import { LineInput } from './line-input.js';
 
 /** A whole number in a query, in the only accepted spelling. */
 const WHOLE = /^(0|[1-9]\d{0,9})$/;

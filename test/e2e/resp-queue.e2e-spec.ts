@@ -3,12 +3,9 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, freshName, type TestApp } from '../support/app.js';
 import { RespClient } from '../support/resp-client.js';
-import { until } from '../support/until.js';
-import { untilIdle } from './in-flight.js';
 import { BOTH_STORES } from './stores.js';
 
 const [A, B, C] = ['https://a.example/', 'https://b.example/', 'https://c.example/'];
-const NONE = '*0\r\n';
 
 interface Entry {
   readonly id: string;
@@ -55,12 +52,6 @@ describe.each(BOTH_STORES)('UNSEEN.* over the Redis protocol, $name store', ({ s
     call(app, 'POST', `/v1/visited-sets/${name}/${path}`, body, key ? { 'idempotency-key': key } : {});
   const queueOf = async (name: string): Promise<unknown> =>
     ((await call(app, 'GET', `/v1/visited-sets/${name}`)).body as { queue: unknown }).queue;
-  const waiting = async (): Promise<number> => {
-    const metrics = await (await fetch(`${app.url}/metrics`)).text();
-    return Number(/^unseen_leases_waiting (\d+)$/m.exec(metrics)?.[1]);
-  };
-  const untilWaiting = (count: number): Promise<void> =>
-    until(`${count} leases wait`, async () => (await waiting()) === count);
 
   it('crawls: discovers, leases, acknowledges, and forgets', async () => {
     const name = await made();
@@ -308,102 +299,5 @@ describe.each(BOTH_STORES)('UNSEEN.* over the Redis protocol, $name store', ({ s
       await expect(unseen(verb, ...rest)).rejects.toThrow(error);
     }
     expect(await queueOf(name)).toMatchObject({ waiting: 0, leased: 0 });
-  });
-
-  it('LEASE with BLOCK waits for a URL, in turn, and other connections go on', async () => {
-    const name = await made();
-    const [one, other] = [await connect(), await connect()];
-    // Replies to earlier commands don't wait.
-    const replies = one.pipeline([['PING'], ['UNSEEN.LEASE', name, 'BLOCK', '30000']]);
-    await untilWaiting(1);
-    const later = other.pipeline([['UNSEEN.LEASE', name, 'BLOCK', '30000'], ['PING']]);
-    await untilWaiting(2);
-    await untilIdle(app);
-    expect(await unseen('DISCOVER', name, 'URLS', A)).toEqual(['new']);
-    expect(await replies).toEqual(['+PONG\r\n', expect.stringContaining(A)]);
-    expect(await waiting()).toBe(1);
-    expect(await unseen('DISCOVER', name, 'URLS', B)).toEqual(['new']);
-    expect(await later).toEqual([expect.stringContaining(B), '+PONG\r\n']);
-  });
-
-  it('LEASE with BLOCK ends when its time is over, and the next command runs', async () => {
-    const name = await made();
-    const client = await connect();
-    client.send(
-      '*4\r\n$12\r\nUNSEEN.LEASE\r\n',
-      `$${name.length}\r\n${name}\r\n`,
-      '$5\r\nBLOCK\r\n$5\r\n20000\r\n',
-    );
-    await untilWaiting(1);
-    client.send('*1\r\n$4\r\nPING\r\n');
-    app.advance(20_000);
-    expect(await client.answers(2)).toEqual([NONE, '+PONG\r\n']);
-  });
-
-  it.each([
-    ['RESET', '+RESET\r\n'],
-    ['QUIT', '+OK\r\n'],
-  ])('LEASE with BLOCK ends at %s', async (command, reply) => {
-    const name = await made();
-    const client = await connect();
-    const replies = client.pipeline([['UNSEEN.LEASE', name, 'BLOCK', '30000']]);
-    await untilWaiting(1);
-    client.send(`*1\r\n$${command.length}\r\n${command}\r\n`);
-    expect(await replies).toEqual([NONE]);
-    expect(await client.answers(1)).toEqual([reply]);
-    if (command === 'QUIT') await client.closed();
-    await untilWaiting(0);
-    const both = [['UNSEEN.LEASE', name, 'BLOCK', '30000'], [command]];
-    expect(await (await connect()).pipeline(both)).toEqual([NONE, reply]);
-  });
-
-  it('LEASE with BLOCK ends if the client sends much in the meantime', async () => {
-    const name = await made();
-    const client = await connect();
-    const replies = client.pipeline([['UNSEEN.LEASE', name, 'BLOCK', '30000']]);
-    await untilWaiting(1);
-    const text = 'x'.repeat(50_000);
-    const echo = `*2\r\n$4\r\nECHO\r\n$${text.length}\r\n${text}\r\n`;
-    client.send(echo, echo, echo);
-    expect(await replies).toEqual([NONE]);
-    expect(await client.answers(3)).toHaveLength(3);
-    await untilWaiting(0);
-  });
-
-  it.each(['end', 'destroy'] as const)(
-    'LEASE with BLOCK ends when the client leaves (%s), and leases nothing for it',
-    async (how) => {
-      const name = await made();
-      const client = await connect();
-      void client.pipeline([['UNSEEN.LEASE', name, 'BLOCK', '30000']]).catch(() => undefined);
-      await untilWaiting(1);
-      // Input that arrives during the wait must not hide that the client leaves.
-      client.send('*1\r\n$4\r\nPING\r\n');
-      client.socket[how]();
-      await untilWaiting(0);
-      await unseen('DISCOVER', name, 'URLS', A);
-      expect(await lease(name)).toMatchObject([{ url: A, attempt: 1 }]);
-    },
-  );
-});
-
-describe.each(BOTH_STORES)('UNSEEN.LEASE with BLOCK at shutdown, $name store', ({ start }) => {
-  it('ends without URLs', async () => {
-    const app = await start({ RESP_PORT: '0' });
-    const name = freshName();
-    let closed: Promise<void> | undefined;
-    try {
-      await call(app, 'POST', '/v1/visited-sets', { name, capacity: 100 });
-      const client = await RespClient.connect(app.respPort);
-      const reply = client.call('UNSEEN.LEASE', name, 'BLOCK', '30000');
-      await until('it waits', async () =>
-        /^unseen_leases_waiting 1$/m.test(await (await fetch(`${app.url}/metrics`)).text()),
-      );
-      closed = app.close();
-      expect(await reply).toBe(NONE);
-      expect(await client.closed()).toEqual([]);
-    } finally {
-      await (closed ?? app.close());
-    }
   });
 });
