@@ -3,6 +3,9 @@ import { show } from '../errors/show.js';
 import type { BatchOption, Request } from '../request/request.js';
 import { LineInput } from './line-input.js';
 
+/** Where a batch's options are. */
+export type OptionSource = Pick<Request, 'query' | 'body'>;
+
 /** A whole number in a query, in the only accepted spelling. */
 const WHOLE = /^(0|[1-9]\d{0,9})$/;
 
@@ -11,7 +14,7 @@ const WHOLE = /^(0|[1-9]\d{0,9})$/;
  * Throws VALIDATION_FAILED if it is in both.
  */
 export function optionIn(
-  { query, body }: Request,
+  { query, body }: OptionSource,
   option: BatchOption,
   parse: (text: unknown) => unknown = (text) => text,
 ): unknown {
@@ -26,7 +29,7 @@ export function optionIn(
 
 /** A whole number from `least` to `most`. Throws VALIDATION_FAILED. */
 export function wholeOptionIn(
-  request: Request,
+  request: OptionSource,
   option: BatchOption,
   least: number,
   most = Infinity,
@@ -40,7 +43,7 @@ export function wholeOptionIn(
 }
 
 /** `true` or `false`. Throws VALIDATION_FAILED. */
-export function flagOptionIn(request: Request, option: BatchOption): boolean | undefined {
+export function flagOptionIn(request: OptionSource, option: BatchOption): boolean | undefined {
   const value = optionIn(request, option, flagIn);
   if (value === undefined || typeof value === 'boolean') return value;
   throw invalid(`#/${option}`, `${option} must be true or false, not ${show(value)}`);

@@ -34,7 +34,7 @@ export function operationOf(request: Request): Operation {
   const deadline = deadlineIn(request.server.requestTimeoutMs);
   const quota = context.principal?.quota;
   if (key !== undefined) {
-    const operation = { ...repeatable(key, route, body), deadline, quota };
+    const operation = { ...operationWith(key, route, body), deadline, quota };
     context.operationId = operation.id;
     return operation;
   }
@@ -49,8 +49,8 @@ export function madeOperation(checksum: number, now: number): Omit<Operation, 'd
   return { id, origin: 'made', repeat: false, madeAt: now, fingerprint: checksum.toString(16) };
 }
 
-/** The operation for an id in the request. */
-function repeatable(
+/** The operation for a request's id, which the caller has sent. `route` is from `routeText`. */
+export function operationWith(
   key: string | string[],
   route: string,
   body: string | Buffer,
@@ -144,12 +144,17 @@ function routeOf(request: Request): string {
   const { name = '', id, host: part = id } = request.params as { name?: string; id?: string; host?: string };
   const query = request.query as Readonly<Record<string, unknown>>;
   const { url = '', config } = request.routeOptions;
-  let route = `${request.method} ${url} ${name}${part === undefined ? '' : ` ${part}`}`;
+  let rest = part === undefined ? '' : ` ${part}`;
   for (const option of config.batch?.options ?? []) {
     const value = query[option];
-    if (typeof value === 'string') route += ` ${option}=${value}`;
+    if (typeof value === 'string') rest += ` ${option}=${value}`;
   }
-  return `${route}\n`;
+  return routeText(`${request.method} ${url}`, name, rest);
+}
+
+/** `route`: a method and a route pattern. */
+export function routeText(route: string, name: string, rest = ''): string {
+  return `${route} ${name}${rest}\n`;
 }
 
 /** On a route that waits, every valid body is shorter. */

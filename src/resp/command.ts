@@ -1,6 +1,8 @@
 import type { Filter } from '#store';
 import type { Principal } from '../request/principal.js';
 import type { Scope } from '../request/scope.js';
+import type { DiscoverOptions } from '../visited-sets/urls.service.js';
+import type { WaitingClient } from '../visited-sets/waiting-leases.js';
 import type { RespCommand } from './command-parser.js';
 import { wrongArity } from './error-reply.js';
 import type { Reply, ReplyWriter } from './reply-writer.js';
@@ -26,28 +28,47 @@ export interface ItemResults {
   readonly to: number;
 }
 
+/** The arguments before a command's items. */
+export interface ItemsHead {
+  /** Index of the first item among the arguments. */
+  readonly firstItem: number;
+  readonly options?: UrlOptions;
+}
+
+/** The options of a command on URLs. */
+export interface UrlOptions extends DiscoverOptions {
+  /** The operation key, as an `Idempotency-Key`. */
+  readonly key: string | undefined;
+  /** The options in the body of the same request over HTTP. */
+  readonly body: object;
+}
+
 /** A command on one filter's items. Consecutive calls of one command on one filter run as one batch. */
 export interface ItemCommand extends Arity {
   readonly kind: 'items';
   readonly type: KeyType;
-  readonly verb: 'add' | 'check' | 'remove' | 'count';
+  readonly verb: 'add' | 'check' | 'remove' | 'count' | 'discover';
   /** Adds only absent items, even if the filter counts copies of an item. */
   readonly onlyAbsent?: true;
-  /** Index of the first item among the arguments. Throws RespError for invalid options. */
-  readonly firstItem: (args: CommandArguments) => number;
+  /** Takes the URLs of visited sets only, and replies with the results that HTTP has, such as `invalid`. */
+  readonly urls?: true;
+  /** Reads the arguments before the items. Throws RespError for invalid options. */
+  readonly head: (args: CommandArguments) => ItemsHead;
   /** The reply has a value for each item, so items can fail individually. */
   readonly each?: true;
   readonly answer: (write: ReplyWriter, results: ItemResults) => void;
 }
 
-/** The context for a command on whole filters. */
+/** The context for a command that runs alone. */
 export interface DataCall {
   readonly caller: Principal;
   /** The command's name, for operations and the audit log. */
   readonly command: string;
+  /** For commands that wait. */
+  readonly client: WaitingClient;
 }
 
-/** A command on whole filters. */
+/** A command that runs alone, on whole filters or on a queue. */
 export interface DataCommand extends Arity {
   readonly kind: 'data';
   readonly access: Scope;
@@ -120,7 +141,7 @@ export function keyTypeOf({ kind, type, semantics }: Filter): KeyType {
 
 /** Each type's commands, for errors. */
 export const COMMANDS_OF: Readonly<Record<KeyType, string>> = {
-  set: 'SADD, SREM, SISMEMBER, SMISMEMBER and SCARD',
+  set: 'SADD, SREM, SISMEMBER, SMISMEMBER and SCARD, or UNSEEN.* on a visited set',
   'MBbloom--': 'the commands BF.*',
   MBbloomCF: 'the commands CF.*',
 };

@@ -10,6 +10,7 @@ import { FilterCommands } from './filter-commands.js';
 import { Gate } from './gate.js';
 import { ITEM_COMMANDS } from './item-commands.js';
 import { ItemRunner } from './item-runner.js';
+import { QueueCommands } from './queue-commands.js';
 import { RespMetrics } from './resp-metrics.js';
 import type { ItemRun, SingleCommand, Unit } from './run-reader.js';
 import type { Session } from './session.js';
@@ -25,9 +26,15 @@ export class Dispatcher {
     private readonly reporter: ProblemReporter,
     private readonly metrics: RespMetrics,
     filterCommands: FilterCommands,
+    queueCommands: QueueCommands,
   ) {
     this.commands = new Map(
-      Object.entries<Command>({ ...CONNECTION_COMMANDS, ...ITEM_COMMANDS, ...filterCommands.table }),
+      Object.entries<Command>({
+        ...CONNECTION_COMMANDS,
+        ...ITEM_COMMANDS,
+        ...filterCommands.table,
+        ...queueCommands.table,
+      }),
     );
   }
 
@@ -61,8 +68,10 @@ export class Dispatcher {
     } else {
       const { access, run, targets } = command;
       const entry = { access, commands: 1, targets: targets?.(args) ?? [] };
-      const { result, refusal } = await this.gate.pass({ ...entry, session, commandName }, (caller) =>
-        run(args, { caller, command: commandName }),
+      const { result, refusal } = await this.gate.pass(
+        { ...entry, session, commandName },
+        (caller, _, permit) =>
+          run(args, { caller, command: commandName, client: { permit, watch: session.watch } }),
       );
       if (result === undefined) throw refusal as ProblemError;
       result(write);
@@ -73,7 +82,7 @@ export class Dispatcher {
   private async runItems(run: ItemRun, session: Session): Promise<void> {
     const { command, commandName, begins } = run;
     const commands = begins.length - 1;
-    const access = command.verb === 'add' || command.verb === 'remove' ? 'write' : 'read';
+    const access = command.verb === 'check' || command.verb === 'count' ? 'read' : 'write';
     const entry = { session, commandName, access, commands, targets: [] } as const;
     const {
       result = [],

@@ -1,6 +1,7 @@
 import { masked } from '../errors/masked.js';
 import type { ErrorCode } from '../errors/error-codes.js';
 import { ProblemError } from '../errors/problem.js';
+import { detailWithOptions } from './option-names.js';
 import type { ReplyWriter } from './reply-writer.js';
 
 /** Redis' code words for our errors. All other errors use our error code. */
@@ -42,7 +43,7 @@ export function writeProblem(write: ReplyWriter, problem: ProblemError): void {
 
 /** Some errors' details name parts of HTTP that commands and replies don't have. */
 function detailOf(problem: ProblemError): string {
-  const { code, message, headers } = problem;
+  const { code, headers } = problem;
   switch (problem instanceof RespError ? undefined : code) {
     case 'RATE_LIMITED':
       return `too many commands (RATE_LIMIT); wait for ${headers['retry-after']} s`;
@@ -53,6 +54,6 @@ function detailOf(problem: ProblemError): string {
     case 'INTERNAL_ERROR':
       return 'the service failed because of a defect; its log has the cause';
     default:
-      return masked(message);
+      return masked(detailWithOptions(problem));
   }
 }

@@ -26,7 +26,7 @@ export interface Entry {
 }
 
 /** Work for an entry's first `commands` commands. */
-type Work<T> = (caller: Principal, commands: number) => Promise<T>;
+type Work<T> = (caller: Principal, commands: number, permit: RequestPermit) => Promise<T>;
 
 /** An entry's outcome: the result of its work, and the error for commands that exceed the rate limit. */
 export interface Passed<T> {
@@ -83,7 +83,7 @@ export class Gate {
       const counted = await this.rateLimit?.countAll(callerOf(caller, session.remote), commands);
       const { within = commands, ...refused } = counted ?? {};
       if (within === 0) return { result: undefined, within, ...refused };
-      return { result: await work(caller, within), within, ...refused };
+      return { result: await work(caller, within, permit), within, ...refused };
     } finally {
       permit.over();
     }

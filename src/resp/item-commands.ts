@@ -1,6 +1,10 @@
-import type { CommandArguments, ItemCommand, ItemResult, ItemResults } from './command.js';
+import type { CommandArguments, ItemCommand, ItemResult, ItemResults, ItemsHead } from './command.js';
 import { RespError, syntaxError, wrongArity, writeProblem } from './error-reply.js';
 import { ProblemError } from '../errors/problem.js';
+import { orderOf } from '../visited-sets/order.js';
+import { ttlOf } from '../visited-sets/ttl.js';
+import type { OptionName } from './option-names.js';
+import { optionsIn } from './options.js';
 import type { ReplyWriter } from './reply-writer.js';
 
 /** The service results that mean "yes": added, present or removed. */
@@ -10,6 +14,7 @@ const PRESENT: ReadonlySet<ItemResult> = new Set<ItemResult>([true, 'seen']);
 
 type WriteItem = (write: ReplyWriter, result: ItemResult) => void;
 
+const word: WriteItem = (write, result) => write.bulk(String(result));
 const changed: WriteItem = (write, result) => write.boolean(YES.has(result));
 const present: WriteItem = (write, result) => write.boolean(PRESENT.has(result));
 const member: WriteItem = (write, result) => write.integer(PRESENT.has(result) ? 1 : 0);
@@ -53,19 +58,20 @@ function sum(write: ReplyWriter, { all, from, to }: ItemResults): void {
   write.integer(count);
 }
 
-const afterName = (): number => 1;
+const AFTER_NAME: ItemsHead = { firstItem: 1 };
+const afterName = (): ItemsHead => AFTER_NAME;
 
 /**
  * An insertion's options, which precede `ITEMS`. Refuses options for creation, because these commands create nothing.
  */
 const afterItems =
   (name: string) =>
-  (args: CommandArguments): number => {
+  (args: CommandArguments): ItemsHead => {
     for (let i = 1; i < args.count; i++) {
       const word = args.word(i);
       if (word === 'ITEMS') {
         if (i + 1 === args.count) throw wrongArity(name);
-        return i + 1;
+        return { firstItem: i + 1 };
       }
       if (word === 'NOCREATE') continue;
       if (['CAPACITY', 'ERROR', 'EXPANSION', 'NONSCALING'].includes(word)) {
@@ -80,13 +86,23 @@ const afterItems =
     throw syntaxError('ITEMS is missing before the items');
   };
 
-const ONE = { kind: 'items', least: 2, most: 2, firstItem: afterName } as const;
-const MANY = { kind: 'items', least: 2, firstItem: afterName, each: true } as const;
-const SUM = { kind: 'items', least: 2, firstItem: afterName } as const;
+/** Reads the options before URLs. */
+const urlHead =
+  (...names: OptionName[]) =>
+  (args: CommandArguments): ItemsHead => {
+    const { firstItem, key, body } = optionsIn(args, names, 'URLS');
+    const source = { query: {}, body };
+    return { firstItem, options: { key, body, ttlMs: ttlOf(source), ...orderOf(source) } };
+  };
+
+const ONE = { kind: 'items', least: 2, most: 2, head: afterName } as const;
+const MANY = { kind: 'items', least: 2, head: afterName, each: true } as const;
+const SUM = { kind: 'items', least: 2, head: afterName } as const;
 const INSERT = { kind: 'items', least: 3, each: true } as const;
 const CF = { type: 'MBbloomCF' } as const;
 const BF = { type: 'MBbloom--' } as const;
 const SET = { type: 'set' } as const;
+const URLS = { kind: 'items', least: 3, ...SET, urls: true, answer: each(word) } as const;
 
 /** The commands on items, by name. */
 export const ITEM_COMMANDS: Readonly<Record<string, ItemCommand>> = {
@@ -95,7 +111,7 @@ export const ITEM_COMMANDS: Readonly<Record<string, ItemCommand>> = {
     ...INSERT,
     ...CF,
     verb: 'add',
-    firstItem: afterItems('CF.INSERT'),
+    head: afterItems('CF.INSERT'),
     answer: each(countedOrFull),
   },
   'CF.ADDNX': { ...ONE, ...CF, verb: 'add', onlyAbsent: true, answer: one(changed) },
@@ -104,7 +120,7 @@ export const ITEM_COMMANDS: Readonly<Record<string, ItemCommand>> = {
     ...CF,
     verb: 'add',
     onlyAbsent: true,
-    firstItem: afterItems('CF.INSERTNX'),
+    head: afterItems('CF.INSERTNX'),
     answer: each(countedIfAbsent),
   },
   'CF.EXISTS': { ...ONE, ...CF, verb: 'check', answer: one(present) },
@@ -117,7 +133,7 @@ export const ITEM_COMMANDS: Readonly<Record<string, ItemCommand>> = {
     ...INSERT,
     ...BF,
     verb: 'add',
-    firstItem: afterItems('BF.INSERT'),
+    head: afterItems('BF.INSERT'),
     answer: each(changed),
   },
   'BF.EXISTS': { ...ONE, ...BF, verb: 'check', answer: one(present) },
@@ -126,4 +142,8 @@ export const ITEM_COMMANDS: Readonly<Record<string, ItemCommand>> = {
   SREM: { ...SUM, ...SET, verb: 'remove', answer: sum },
   SISMEMBER: { ...ONE, ...SET, verb: 'check', answer: one(member) },
   SMISMEMBER: { ...MANY, ...SET, verb: 'check', answer: each(member) },
+  'UNSEEN.DISCOVER': { ...URLS, verb: 'discover', head: urlHead('KEY', 'TTL', 'PRIORITY', 'DELAY') },
+  'UNSEEN.VISIT': { ...URLS, verb: 'add', head: urlHead('KEY', 'TTL') },
+  'UNSEEN.CHECK': { ...URLS, verb: 'check', head: urlHead() },
+  'UNSEEN.FORGET': { ...URLS, verb: 'remove', head: urlHead('KEY') },
 };

@@ -24,7 +24,13 @@ interface Range {
 }
 
 /** The verbs' names in metrics, which are the same as for the equivalent HTTP routes. */
-const URL_VERBS = { add: 'visit', check: 'check-url', remove: 'forget', count: '' } as const;
+const URL_VERBS = {
+  add: 'visit',
+  check: 'check-url',
+  remove: 'forget',
+  discover: 'discover',
+  count: '',
+} as const;
 
 /** Runs a run's calls as one batch. */
 @Injectable()
@@ -44,7 +50,10 @@ export class ItemRunner {
    */
   async run(run: ItemRun, calls: number, caller: Principal): Promise<ItemResult[]> {
     const { target, command, begins } = run;
-    const filter = await this.targets.open(target, command.type, caller);
+    const { targets } = this;
+    const filter = await (command.urls
+      ? targets.openSet(target, caller)
+      : targets.open(target, command.type, caller));
     const results = new Array<ItemResult>(begins[calls] as number);
     for (const range of this.sound(run, calls, filter, results)) {
       await this.fill(results, run, range, filter, caller);
@@ -96,7 +105,7 @@ export class ItemRunner {
     try {
       const { results: found, invalid: refused } = await this.act(run, range, filter, caller);
       for (let i = from; i < to; i++) results[i] = found[i - from] as ItemResult;
-      if (refused && refused.length > 0) this.refuse(results, run, range, refused);
+      if (refused && refused.length > 0 && !run.command.urls) this.refuse(results, run, range, refused);
     } catch (error) {
       const problem = toProblem(error);
       const parts = problem.code === 'FILTER_FULL' ? partsOf(run, range) : [];
@@ -112,7 +121,7 @@ export class ItemRunner {
 
   /** Executes a range as one batch. */
   private async act(
-    { command: { verb, onlyAbsent, type }, commandName, target, bytes, span }: ItemRun,
+    { command: { verb, onlyAbsent, type }, commandName, target, options, bytes, span }: ItemRun,
     { from, to }: Range,
     { kind }: Filter,
     caller: Principal,
@@ -136,8 +145,13 @@ export class ItemRunner {
       for (let i = from; i < to; i++) batch.push(bytes.toString('utf8', span[2 * i], span[2 * i + 1]));
       if (verb === 'check') result = await urls.check(target, batch, operations.deadline());
       else {
-        const act = verb === 'add' ? urls.visit.bind(urls) : urls.forget.bind(urls);
-        result = await act(target, batch, operations.of(commandName, target, caller));
+        const { key, body, ttlMs } = options ?? {};
+        const route = `/v1/visited-sets/:name/urls/${URL_VERBS[verb]}`;
+        const request = { key, route, body: { urls: batch, ...body } };
+        const operation = operations.of(commandName, target, caller, request);
+        if (verb === 'discover') result = await urls.discover(target, batch, operation, options);
+        else if (verb === 'remove') result = await urls.forget(target, batch, operation);
+        else result = await urls.visit(target, batch, operation, ttlMs);
       }
       this.metrics.countItems(URL_VERBS[verb], result.counts);
     }

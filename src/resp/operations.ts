@@ -2,11 +2,20 @@ import { crc32 } from 'node:zlib';
 import { Inject, Injectable } from '@nestjs/common';
 import { deadlineIn, type Operation } from '#store';
 import { Config } from '../config/config.js';
-import { madeOperation } from '../idempotency/operations.js';
+import { madeOperation, operationWith, routeText } from '../idempotency/operations.js';
 import type { Principal } from '../request/principal.js';
 import { Clock } from '../store/clock.token.js';
 
-/** Makes operations for commands, which have no ids of their own. */
+/** The HTTP request that does the same as a command. */
+export interface SameRequest {
+  /** The operation key. Absent: the operation gets an id that no client learns. */
+  readonly key: string | undefined;
+  /** The pattern of the route, which is a POST. */
+  readonly route: string;
+  readonly body: object;
+}
+
+/** Makes operations for commands. */
 @Injectable()
 export class Operations {
   constructor(
@@ -19,9 +28,17 @@ export class Operations {
     return deadlineIn(this.config.requestTimeoutMs);
   }
 
-  /** The operation for a command on `target`. No client learns its id, so its fingerprint need not cover its items. */
-  of(command: string, target: string, { quota }: Principal): Operation {
-    const checksum = crc32(target, crc32(command));
-    return { ...madeOperation(checksum, this.clock.now()), deadline: this.deadline(), quota };
+  /**
+   * The operation for a command on `target`. With a key, it is the same operation as the request with this key over
+   * HTTP, so a repeat may use either. Without one, its fingerprint need not cover its items. Throws as `operationOf`.
+   */
+  of(command: string, target: string, { quota }: Principal, request?: SameRequest): Operation {
+    const common = { deadline: this.deadline(), quota };
+    if (request?.key === undefined) {
+      const checksum = crc32(target, crc32(command));
+      return { ...madeOperation(checksum, this.clock.now()), ...common };
+    }
+    const { key, route, body } = request;
+    return { ...operationWith(key, routeText(`POST ${route}`, target), JSON.stringify(body)), ...common };
   }
 }

@@ -3,6 +3,7 @@ const TRANSFER =
 const ORDER = 'commands that arrive together run in order, but not as a transaction';
 const LIST = 'filters cannot list their items; list filters with GET /v1/filters over HTTP';
 const NO_VALUES = 'Unseen keeps sets and filters, not values';
+const QUEUE = 'queue URLs with UNSEEN.DISCOVER, and lease them with UNSEEN.LEASE';
 const NO_EVENTS = 'Unseen sends no events';
 
 /** Redis commands that have no meaning here, with their replacements. */
@@ -20,9 +21,10 @@ export const REFUSED: ReadonlyMap<string, string> = new Map<string, string>([
   ...['SUBSCRIBE', 'PSUBSCRIBE', 'SSUBSCRIBE', 'UNSUBSCRIBE', 'PUBLISH', 'MONITOR'].map(
     (name) => [name, NO_EVENTS] as const,
   ),
-  ...['GET', 'SET', 'SETNX', 'GETSET', 'MGET', 'MSET', 'INCR', 'HGET', 'HSET', 'LPUSH', 'RPOP', 'ZADD'].map(
+  ...['GET', 'SET', 'SETNX', 'GETSET', 'MGET', 'MSET', 'INCR', 'HGET', 'HSET', 'ZADD'].map(
     (name) => [name, NO_VALUES] as const,
   ),
+  ...['LPUSH', 'RPUSH', 'LPOP', 'RPOP', 'BLPOP', 'BRPOP'].map((name) => [name, QUEUE] as const),
   ...['EXPIRE', 'PEXPIRE', 'TTL', 'PTTL', 'PERSIST'].map(
     (name) =>
       [name, 'filters do not expire; a visited set with maxAgeSeconds forgets its URLs by age'] as const,

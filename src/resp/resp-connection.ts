@@ -4,6 +4,7 @@ import type { InFlight } from '../admission/in-flight.js';
 import { overloaded } from '../admission/refusal.js';
 import type { Config } from '../config/config.js';
 import { discard } from '../http/discard.js';
+import { watchSocket } from '../visited-sets/waiting-leases.js';
 import { CommandParser, ProtocolFault, type CommandLimits } from './command-parser.js';
 import type { Dispatcher } from './dispatcher.js';
 import { RespError } from './error-reply.js';
@@ -26,6 +27,8 @@ const FLUSH_MS = 50;
 /** An overdue command gets one turn of the event loop per this many bytes of the largest command. */
 const BYTES_PER_TURN = 16 * 1024;
 const STAR = 0x2a;
+/** A lease stops waiting if the client sends one of these next. */
+const ENDS_WAIT = ['RESET', 'QUIT'];
 
 export type ConnectionConfig = Pick<
   Config,
@@ -47,6 +50,10 @@ export class RespConnection {
   private readonly reader: RunReader;
   private readonly limits: CommandLimits;
   private working = false;
+  /** Sends replies while commands run. */
+  private sending: NodeJS.Timeout | undefined;
+  /** Ends the wait of a lease that waits for URLs. */
+  private leave: (() => void) | undefined;
   /**
    * True once the connection reads nothing more, because the client has ended its side or the service is ending the
    * connection.
@@ -76,6 +83,7 @@ export class RespConnection {
       maxCommandBytes: maxBodyBytes,
     };
     this.reader = new RunReader(this.parser, dispatcher.commands, maxBatchItems);
+    session.watch = (leave) => this.watch(leave);
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => this.receive(chunk));
     socket.on('error', () => undefined);
@@ -108,8 +116,37 @@ export class RespConnection {
       return;
     }
     this.parser.push(chunk);
-    if (this.working) this.socket.pause();
+    if (this.leave) this.judgeWait();
+    else if (this.working) this.socket.pause();
     else void this.work();
+  }
+
+  /** Calls `leave` when a lease must stop waiting, until the returned function is called. */
+  private watch(leave: () => void): () => void {
+    const unwatch = watchSocket(this.socket, leave);
+    this.send();
+    clearInterval(this.sending);
+    this.leave = leave;
+    this.judgeWait();
+    return () => {
+      unwatch();
+      this.leave = undefined;
+      this.sending = setInterval(() => this.send(), FLUSH_MS);
+    };
+  }
+
+  /**
+   * Reads on while a lease waits, to notice that the client has left. The wait ends if the client wants it to end, or
+   * sends more than the service holds for free.
+   */
+  private judgeWait(): void {
+    const { parser, reader, session, socket } = this;
+    if (!session.ending && parser.unreadBytes <= FREE_BYTES && !reader.nextIs(ENDS_WAIT)) {
+      socket.resume();
+      return;
+    }
+    socket.pause();
+    this.leave?.();
   }
 
   /** Executes the commands that have arrived. */
@@ -118,7 +155,7 @@ export class RespConnection {
     clearTimeout(this.overdue);
     const { session, socket } = this;
     // The replies of earlier commands do not wait for a command that takes long.
-    const sending = setInterval(() => this.send(), FLUSH_MS);
+    this.sending = setInterval(() => this.send(), FLUSH_MS);
     try {
       for (let unit = await this.next(); unit; unit = await this.next()) {
         await this.parts.dispatcher.execute(unit, session);
@@ -130,7 +167,7 @@ export class RespConnection {
     } catch (error) {
       this.refuse(error);
     } finally {
-      clearInterval(sending);
+      clearInterval(this.sending);
       this.working = false;
     }
     if (session.ending || this.ended) this.close();

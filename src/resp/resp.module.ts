@@ -6,6 +6,7 @@ import { FilterCommands } from './filter-commands.js';
 import { Gate } from './gate.js';
 import { ItemRunner } from './item-runner.js';
 import { Operations } from './operations.js';
+import { QueueCommands } from './queue-commands.js';
 import { RespMetrics } from './resp-metrics.js';
 import { RespServer } from './resp-server.js';
 import { Targets } from './targets.js';
@@ -13,6 +14,16 @@ import { Targets } from './targets.js';
 /** The Redis protocol: a second way to the services behind the controllers. */
 @Module({
   imports: [FiltersModule, VisitedSetsModule],
-  providers: [RespServer, Dispatcher, FilterCommands, Gate, ItemRunner, Operations, RespMetrics, Targets],
+  providers: [
+    RespServer,
+    Dispatcher,
+    FilterCommands,
+    QueueCommands,
+    Gate,
+    ItemRunner,
+    Operations,
+    RespMetrics,
+    Targets,
+  ],
 })
 export class RespModule {}

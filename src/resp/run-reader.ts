@@ -2,7 +2,7 @@ import { toProblem } from '../http/to-problem.js';
 import { invalid, type ProblemError } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 import type { CommandParser, RespCommand } from './command-parser.js';
-import { CommandArguments, checkArity, type Command, type ItemCommand } from './command.js';
+import { CommandArguments, checkArity, type Command, type ItemCommand, type UrlOptions } from './command.js';
 import { RespError } from './error-reply.js';
 import { REFUSED } from './refused-commands.js';
 
@@ -13,6 +13,7 @@ export interface ItemRun {
   readonly commandName: string;
   /** The filter's name, as sent. */
   readonly target: string;
+  readonly options: UrlOptions | undefined;
   readonly bytes: Buffer;
   /** Item i of the run is `bytes` from `span[2i]` to `span[2i + 1]`, exclusive. */
   readonly span: number[];
@@ -68,6 +69,12 @@ export class RunReader {
     }
   }
 
+  /** True if the next complete command has one of these names. */
+  nextIs(names: readonly string[]): boolean {
+    this.ahead ??= this.takeMore();
+    return this.ahead !== undefined && names.includes(nameOf(this.ahead));
+  }
+
   private take(): RespCommand | undefined {
     const { ahead } = this;
     this.ahead = undefined;
@@ -85,39 +92,40 @@ export class RunReader {
 
   private join(first: RespCommand, command: ItemCommand, commandName: string): ItemRun {
     const { bytes } = first;
-    const target = new CommandArguments(first).text(0);
-    const run: ItemRun = { kind: 'items', command, commandName, target, bytes, span: [], begins: [0] };
-    this.add(run, first);
-    for (;;) {
+    const args = new CommandArguments(first);
+    const target = args.text(0);
+    const { firstItem, options } = command.head(args);
+    const run: ItemRun = {
+      ...{ kind: 'items', command, commandName, target, options },
+      ...{ bytes, span: [], begins: [0] },
+    };
+    this.add(run, first, firstItem);
+    // A key belongs to one command.
+    while (options?.key === undefined) {
       const next = this.takeMore();
-      if (next === undefined) return run;
-      if (!isAlike(first, next) || !this.adds(run, next)) {
+      if (next === undefined) break;
+      if (!isAlike(first, next, firstItem) || !this.adds(run, next, firstItem)) {
         this.ahead = next;
-        return run;
+        break;
       }
     }
+    return run;
   }
 
   /**
    * Adds a call. Returns false if the call is invalid or the run has no room for it. The call then begins the next
    * unit.
    */
-  private adds(run: ItemRun, call: RespCommand): boolean {
+  private adds(run: ItemRun, call: RespCommand, firstItem: number): boolean {
     const { least, most = Infinity } = run.command;
     const count = call.span.length / 2 - 1;
     if (count < least || count > most || run.span.length / 2 + count > this.maxItems) return false;
-    try {
-      this.add(run, call);
-      return true;
-    } catch {
-      return false;
-    }
+    this.add(run, call, firstItem);
+    return true;
   }
 
-  /** Adds a call's items. Throws RespError, or VALIDATION_FAILED for too many items. */
-  private add(run: ItemRun, call: RespCommand): void {
-    const first = run.command.firstItem(new CommandArguments(call));
-    const { span } = call;
+  /** Adds a call's items. Throws VALIDATION_FAILED for too many items. */
+  private add(run: ItemRun, { span }: RespCommand, first: number): void {
     const items = span.length / 2 - 1 - first;
     if (items > this.maxItems) {
       throw invalid('#', `a command may have at most ${this.maxItems} items, not ${items}`);
@@ -140,11 +148,14 @@ function unknown(name: string, command: RespCommand): ProblemError {
 }
 
 /**
- * True if two commands have the same name and the same first argument, with the same spelling and in the same buffer.
+ * True if two commands have the same name and the same arguments before their items, with the same spelling and in the
+ * same buffer.
  */
-function isAlike(one: RespCommand, other: RespCommand): boolean {
-  if (one.bytes !== other.bytes || other.span.length < 4) return false;
-  return isSame(one, other, 0) && isSame(one, other, 2);
+function isAlike(one: RespCommand, other: RespCommand, firstItem: number): boolean {
+  if (one.bytes !== other.bytes || other.span.length / 2 < firstItem + 2) return false;
+  let same = 0;
+  while (same <= firstItem && isSame(one, other, 2 * same)) same++;
+  return same > firstItem;
 }
 
 function isSame({ bytes, span }: RespCommand, other: RespCommand, at: number): boolean {

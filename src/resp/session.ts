@@ -6,6 +6,7 @@ import { Unauthenticated } from '../auth/unauthenticated.js';
 import type { Connection } from '../http/connection.js';
 import { nextRequestId } from '../request/context.js';
 import type { Principal } from '../request/principal.js';
+import type { WaitingClient } from '../visited-sets/waiting-leases.js';
 import { RespError } from './error-reply.js';
 import { ReplyWriter } from './reply-writer.js';
 
@@ -21,6 +22,8 @@ export class Session {
   ending = false;
   /** MULTI was refused. The client may already have sent the transaction's commands. */
   inTransaction = false;
+  /** Set by the connection. See WaitingClient. */
+  watch: WaitingClient['watch'] = () => () => undefined;
   private readonly openedAt = SYSTEM_CLOCK.monotonic();
   private principal: Principal | undefined;
   /** Whether the last command without credentials was let in. */

@@ -38,6 +38,16 @@ export class Targets {
     return filter;
   }
 
+  /** The visited set, if the caller may see it. Throws WRONGTYPE, VISITED_SET_NOT_FOUND. */
+  async openSet(name: string, caller: Principal): Promise<Filter> {
+    const filter = await this.open(name, 'set', caller);
+    if (filter.kind === 'visited-set') return filter;
+    throw new RespError(
+      'WRONGTYPE',
+      `"${name}" is a filter, and UNSEEN.* needs a visited set; use SADD or SREM`,
+    );
+  }
+
   /** The filter that has the name now. Undefined if there is none, or if the caller can't see it. */
   async find(name: string, caller: Principal): Promise<Filter | undefined> {
     assertName(name);

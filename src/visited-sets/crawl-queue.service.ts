@@ -3,7 +3,6 @@ import type { Filter, LeasedEntry, Operation } from '#store';
 import { named, tally, type Verdicts } from '../batches/tally.js';
 import { DEFAULT_PAGE } from '../filters/filter.dto.js';
 import { OpenFilters } from '../filters/open-filters.js';
-import type { Request } from '../request/request.js';
 import { Store } from '../store/store.token.js';
 import { ListCursor } from './list-cursor.js';
 import { refuseAgain } from './order.js';
@@ -11,7 +10,7 @@ import { refuseHostOption } from '../filters/per-host.js';
 import { decodeQueued } from './queued-url.js';
 import type { AckDto, QueuePageQueryDto, ExtendDto, LeaseDto, ReleaseDto } from './visited-set.dto.js';
 import type { DeadLettersView, LeasesView } from './visited-set.view.js';
-import { WaitingLeases } from './waiting-leases.js';
+import { WaitingLeases, type WaitingClient } from './waiting-leases.js';
 
 // Indexed by the port's Settled.
 const ACK: Verdicts = named('unknown', 'acked', 'expired');
@@ -37,7 +36,7 @@ export class CrawlQueueService {
    * Leases entries. If none are available, waits as long as the caller allows. While it waits, the request doesn't
    * count as in flight.
    */
-  async lease(name: string, dto: LeaseDto, operation: Operation, request: Request): Promise<LeasesView> {
+  async lease(name: string, dto: LeaseDto, operation: Operation, client: WaitingClient): Promise<LeasesView> {
     const { max, leaseSeconds, waitSeconds = 0, maxPerHost } = dto;
     const limits = maxPerHost === undefined ? undefined : { maxPerHost };
     const lease = (deadline: number): Promise<LeasedEntry[]> =>
@@ -48,7 +47,7 @@ export class CrawlQueueService {
     let entries = await lease(operation.deadline);
     if (entries.length === 0 && waitSeconds > 0) {
       const filter = await this.filters.open(name, 'visited-set');
-      entries = await this.waiting.wait(filter, lease, waitSeconds * 1_000, request);
+      entries = await this.waiting.wait(filter, lease, waitSeconds * 1_000, client);
     }
     return {
       urls: entries.map(({ id, payload, attempt }) => ({ id, ...decodeQueued(payload), attempt })),

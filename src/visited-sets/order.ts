@@ -1,8 +1,7 @@
 import { MAX_SCHEDULE_MS, PRIORITIES, type Filter, type Priority } from '#store';
-import { optionIn, wholeOptionIn } from '../batches/batch-options.js';
+import { optionIn, wholeOptionIn, type OptionSource } from '../batches/batch-options.js';
 import { invalid, unwanted } from '../errors/problem.js';
 import { show } from '../errors/show.js';
-import type { Request } from '../request/request.js';
 
 /** How far ahead a URL can be scheduled. */
 export const MAX_SCHEDULE_SECONDS = MAX_SCHEDULE_MS / 1_000;
@@ -14,12 +13,12 @@ export interface Order {
 }
 
 /** Throws VALIDATION_FAILED. */
-export function orderOf(request: Request): Order {
+export function orderOf(request: OptionSource): Order {
   const delaySeconds = wholeOptionIn(request, 'delaySeconds', 0, MAX_SCHEDULE_SECONDS);
   return { priority: priorityOf(request), delayMs: delaySeconds && delaySeconds * 1_000 };
 }
 
-function priorityOf(request: Request): Priority | undefined {
+function priorityOf(request: OptionSource): Priority | undefined {
   const priority = optionIn(request, 'priority');
   if (priority === undefined || isPriority(priority)) return priority;
   throw invalid('#/priority', `priority must be high, normal or low, not ${show(priority)}`);

@@ -28,6 +28,7 @@ import {
   PutBackView,
   ReleasedView,
 } from './visited-set.view.js';
+import { clientOf } from './waiting-leases.js';
 
 const CODES = ['VISITED_SET_NOT_FOUND', 'STORE_DATA_LOST'] as const;
 const ONE_EACH = 'One result per id, in order';
@@ -57,7 +58,7 @@ export class QueueController {
     @Mutation() operation: Operation,
     @Req() request: Request,
   ): Promise<LeasesView> {
-    return this.queue.lease(name, body, operation, request);
+    return this.queue.lease(name, body, operation, clientOf(request));
   }
 
   @Post('ack')

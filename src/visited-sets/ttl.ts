@@ -1,10 +1,9 @@
 import type { Filter } from '#store';
-import { wholeOptionIn } from '../batches/batch-options.js';
+import { wholeOptionIn, type OptionSource } from '../batches/batch-options.js';
 import { invalid, unwanted } from '../errors/problem.js';
-import type { Request } from '../request/request.js';
 
 /** How many ms a request's URLs stay seen, or undefined if the request doesn't say. Throws VALIDATION_FAILED. */
-export function ttlOf(request: Request): number | undefined {
+export function ttlOf(request: OptionSource): number | undefined {
   const seconds = wholeOptionIn(request, 'ttlSeconds', 1);
   return seconds && seconds * 1_000;
 }

@@ -88,7 +88,7 @@ const LEASE_SECONDS = must(`be a whole number from 1 to ${MAX_LEASE_SECONDS}`);
 const DELAY_SECONDS = must(`be a whole number from 0 to ${MAX_LEASE_SECONDS}`);
 const AGAIN_SECONDS = must(`be a whole number from 1 to ${MAX_SCHEDULE_SECONDS}`);
 const COUNT_ATTEMPT = must('be true or false');
-const MAX_WAIT_SECONDS = 30;
+export const MAX_WAIT_SECONDS = 30;
 const WAIT_SECONDS = must(`be a whole number from 0 to ${MAX_WAIT_SECONDS}`);
 
 export class LeaseDto {

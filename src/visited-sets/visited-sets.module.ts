@@ -25,6 +25,6 @@ import { WaitingLeases } from './waiting-leases.js';
     HostsService,
     WaitingLeases,
   ],
-  exports: [UrlsService],
+  exports: [UrlsService, CrawlQueueService],
 })
 export class VisitedSetsModule {}

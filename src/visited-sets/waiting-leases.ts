@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import { Gauge } from 'prom-client';
 import { after, type Filter, type LeasedEntry } from '#store';
@@ -5,6 +6,7 @@ import { Config } from '../config/config.js';
 import { Lifecycle } from '../http/lifecycle.js';
 import { Metrics } from '../metrics/metrics.js';
 import { contextOf } from '../request/context.js';
+import type { Permit } from '../request/permit.js';
 import type { Request } from '../request/request.js';
 import { Clock } from '../store/clock.token.js';
 import { Store } from '../store/store.token.js';
@@ -16,6 +18,25 @@ import { LeaseWaiters, type Lease } from './lease-waiters.js';
  */
 const MAX_WAITING = 10_000;
 const MAX_WAITING_OF_CALLER = 1_000;
+
+/** A client that may wait for its lease. */
+export interface WaitingClient {
+  readonly permit: Permit | undefined;
+  /** Calls `leave` when the client stops waiting, at once if it has left, until the returned function is called. */
+  readonly watch: (leave: () => void) => () => void;
+}
+
+/** The client that sent a request. */
+export function clientOf({ raw }: Request): WaitingClient {
+  return { permit: contextOf(raw).permit, watch: (leave) => watchSocket(raw.socket, leave) };
+}
+
+/** A client that has ended its side may have left entirely, which only sending the answer would show. */
+export function watchSocket(socket: Socket, leave: () => void): () => void {
+  if (socket.readableEnded || socket.destroyed) leave();
+  socket.once('end', leave).once('close', leave);
+  return () => socket.off('end', leave).off('close', leave);
+}
 
 /**
  * Leases that wait for entries in their visited set's queue, grouped by set. A waiting request doesn't count as in
@@ -52,24 +73,26 @@ export class WaitingLeases {
    * Resolves with the entries that `lease` finds within `waitMs`, or with none if the service ends or the client leaves
    * earlier. Rejects with the error from `lease`.
    */
-  async wait(filter: Filter, lease: Lease, waitMs: number, request: Request): Promise<LeasedEntry[]> {
-    const { permit } = contextOf(request.raw);
+  async wait(
+    filter: Filter,
+    lease: Lease,
+    waitMs: number,
+    { permit, watch }: WaitingClient,
+  ): Promise<LeasedEntry[]> {
     const caller = permit?.caller;
-    const { socket } = request.raw;
-    if (this.lifecycle.shuttingDown || socket.readableEnded || socket.destroyed || !this.hasRoomFor(caller))
-      return [];
-    this.count(caller, 1);
-    permit?.park();
+    if (this.lifecycle.shuttingDown || !this.hasRoomFor(caller)) return [];
     const left = new AbortController();
     const leave = (): void => left.abort();
+    const unwatch = watch(leave);
+    this.count(caller, 1);
     const cancel = after(this.clock, waitMs, leave);
-    // A client that has ended its side may have left entirely, which only sending the answer would show.
-    socket.once('end', leave).once('close', leave);
     try {
+      if (left.signal.aborted) return [];
+      permit?.park();
       return await this.waitersOf(filter).wait(lease, left.signal);
     } finally {
       cancel();
-      socket.off('end', leave).off('close', leave);
+      unwatch();
       this.count(caller, -1);
     }
   }

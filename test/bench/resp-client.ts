@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { respCommand } from '../support/resp-client.js';
+import { RespFrames } from '../support/resp-frames.js';
 import { assertSetUp } from './row.js';
 
 const REPLY_BYTES = ':1\r\n'.length;
 const ONE = 0x31;
 
-/** A fast client for the Redis protocol, for commands whose replies are `:0` or `:1`. It also works with Redis. */
+/** A fast client for the Redis protocol, mostly for commands whose replies are `:0` or `:1`. It also works with Redis. */
 export class BenchRespClient {
   private waiting: (() => void) | undefined;
   private missing = 0;
@@ -38,12 +39,25 @@ export class BenchRespClient {
 
   /** Sends one command whose reply is `+OK`. */
   async ok(...args: readonly string[]): Promise<void> {
-    const reply = new Promise<Buffer>((resolve) => {
-      this.socket.removeAllListeners('data').once('data', resolve);
+    const reply = await this.replies(respCommand(...args), 1);
+    assertSetUp(reply === '+OK\r\n', `${args[0] ?? ''} is answered OK`);
+  }
+
+  /** Sends `count` commands with any replies in one write. Returns their replies as one text. */
+  async replies(commands: Buffer, count: number): Promise<string> {
+    const frames = new RespFrames();
+    const chunks: Buffer[] = [];
+    const all = new Promise<void>((resolve) => {
+      this.socket.removeAllListeners('data').on('data', (chunk: Buffer) => {
+        chunks.push(chunk);
+        frames.ends(chunk);
+        if (frames.lengths.length >= count) resolve();
+      });
     });
-    this.socket.write(respCommand(...args));
-    assertSetUp((await reply).toString() === '+OK\r\n', `${args[0] ?? ''} is answered OK`);
-    this.socket.on('data', (chunk: Buffer) => this.take(chunk));
+    this.socket.write(commands);
+    await all;
+    this.socket.removeAllListeners('data').on('data', (chunk: Buffer) => this.take(chunk));
+    return Buffer.concat(chunks).toString();
   }
 
   close(): void {

@@ -5,6 +5,7 @@ import { HttpClient } from './http-client.js';
 import { measured, summary, type Measured, type Workers } from './measured.js';
 import { RedisInstance, redisVersion } from './redis-instance.js';
 import { BenchRespClient } from './resp-client.js';
+import { crawlRows } from './resp-crawl-rows.js';
 import { assertSetUp, atLeast, atMost, type BenchOptions, type Group, type Row } from './row.js';
 import { withService, type Service } from './service.js';
 import { latencyOf } from './statistics.js';
@@ -75,6 +76,7 @@ async function onStore(
       rows.push(await pipelineRow(`resp/${store}-${one.command}`, client, one, options, workers, store));
     rows.push(await singleRow(`resp/${store}-CF.EXISTS-single`, client, options, workers));
     rows.push(await httpRow(`resp/${store}-http-batch-check`, service, options, workers));
+    rows.push(...(await crawlRows(`resp/${store}`, client, service, options, workers)));
     client.close();
     return rows;
   });

@@ -135,6 +135,23 @@ describe.each(STORES)('access over the Redis protocol, $name store', ({ start })
       expect(await read.call(...args)).toMatch(/^-NOPERM .* needs the scope "write"/);
       expect(await write.call(...args)).toBe(':1\r\n');
     }
+    const set = freshName();
+    const headers = { authorization: `Bearer ${admin.key}` };
+    await call(app, 'POST', '/v1/visited-sets', { name: set, capacity: 100 }, headers);
+    const url = 'https://a.example/';
+    expect(await read.call('UNSEEN.CHECK', set, 'URLS', url)).toBe('*1\r\n$6\r\nunseen\r\n');
+    for (const args of [
+      ['UNSEEN.DISCOVER', set, 'URLS', url],
+      ['UNSEEN.VISIT', set, 'URLS', url],
+      ['UNSEEN.FORGET', set, 'URLS', 'https://b.example/'],
+      ['UNSEEN.LEASE', set],
+      ['UNSEEN.ACK', set, 'IDS', 'x'],
+      ['UNSEEN.RELEASE', set, 'IDS', 'x'],
+      ['UNSEEN.EXTEND', set, 'SECONDS', '60', 'IDS', 'x'],
+    ]) {
+      expect(await read.call(...args)).toMatch(/^-NOPERM .* needs the scope "write"/);
+      expect(await write.call(...args)).toMatch(/^\*1\r\n/);
+    }
     for (const args of [
       ['CF.RESERVE', freshName(), '1000'],
       ['DEL', name],
@@ -154,6 +171,8 @@ describe.each(STORES)('access over the Redis protocol, $name store', ({ start })
     expect(await own.call('CF.ADD', `${name}x`, 'a')).toBe(absent(`${name}x`));
     // A hidden name's type is also hidden.
     expect(await own.call('BF.ADD', name, 'a')).toBe(absent(name));
+    for (const args of [['UNSEEN.LEASE', name] as const, ['UNSEEN.ACK', name, 'IDS', 'x'] as const])
+      expect(await own.call(...args)).toMatch(/^-ERR not found: /);
     expect(
       await own.pipeline([
         ['EXISTS', name],

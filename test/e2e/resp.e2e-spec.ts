@@ -164,6 +164,9 @@ describe.each(BOTH_STORES)('the Redis protocol, $name store', ({ start }) => {
 
   it('refuses each command that has no meaning here, and names the alternative', async () => {
     await expect(redis.get('x')).rejects.toThrow('ERR GET is not supported: Unseen keeps sets and filters');
+    await expect(redis.lpush('x', 'a')).rejects.toThrow(
+      'ERR LPUSH is not supported: queue URLs with UNSEEN.',
+    );
     await expect(command('CF.SCANDUMP', 'x', 0)).rejects.toThrow('ERR CF.SCANDUMP is not supported: use GET');
     await expect(redis.multi({ pipeline: false })).rejects.toThrow(
       'ERR MULTI is not supported: commands that arrive together',

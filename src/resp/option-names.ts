@@ -1,0 +1,35 @@
+import type { ProblemError } from '../errors/problem.js';
+
+/** The options of UNSEEN.*, with the members of HTTP's bodies that mean the same. */
+export const MEMBERS = {
+  KEY: 'key',
+  TTL: 'ttlSeconds',
+  PRIORITY: 'priority',
+  DELAY: 'delaySeconds',
+  MAX: 'max',
+  SECONDS: 'leaseSeconds',
+  MAXPERHOST: 'maxPerHost',
+  BLOCK: 'waitMs',
+  AGAIN: 'againAfterSeconds',
+  HOSTDELAY: 'hostDelaySeconds',
+  REASON: 'reason',
+  NOCOUNT: 'countAttempt',
+} as const;
+
+export type OptionName = keyof typeof MEMBERS;
+
+const NAMES: ReadonlyMap<string, string> = new Map(
+  Object.entries(MEMBERS).map(([name, member]) => [`#/${member}`, name]),
+);
+
+/** An error's detail with the command's options in place of HTTP's members and headers. */
+export function detailWithOptions({ message, errors }: ProblemError): string {
+  if (!errors?.some(({ pointer }) => NAMES.has(pointer))) return message.replaceAll('Idempotency-Key', 'KEY');
+  return errors
+    .map(({ pointer, detail }) => {
+      const name = NAMES.get(pointer);
+      // A detail begins with its member.
+      return name === undefined ? detail : name + detail.slice(pointer.length - '#/'.length);
+    })
+    .join('; ');
+}

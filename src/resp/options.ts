@@ -1,0 +1,54 @@
+import { show } from '../errors/show.js';
+import type { CommandArguments } from './command.js';
+import { syntaxError } from './error-reply.js';
+import { MEMBERS, type OptionName } from './option-names.js';
+
+/** Larger numbers stay text, so that errors show all their digits. */
+const NUMBER = /^(0|[1-9]\d{0,14})$/;
+
+/** The arguments before a list, or all of them if the command has no list. */
+export interface Options {
+  /** Index of the first item of the list. */
+  readonly firstItem: number;
+  readonly key: string | undefined;
+  /** The other options as members of HTTP's body, in the same order for every order of the options. */
+  readonly body: Readonly<Partial<Record<string, unknown>>>;
+}
+
+/**
+ * Reads a command's options, which follow its first argument, in any order. `list` is the word before the list. Throws
+ * RespError for options that the command doesn't have. The services check the values.
+ */
+export function optionsIn(
+  args: CommandArguments,
+  names: readonly OptionName[],
+  list?: 'URLS' | 'IDS',
+): Options {
+  const found: Partial<Record<OptionName, unknown>> = {};
+  let at = 1;
+  for (; at < args.count; at++) {
+    const word = args.word(at);
+    if (word === list) break;
+    const name = names.find((one) => one === word);
+    if (name === undefined) {
+      const expected = [...names, ...(list ? [list] : [])].join(', ');
+      throw syntaxError(`${show(args.text(at))} is none of ${expected}`);
+    }
+    if (name in found) throw syntaxError(`${name} may be given once`);
+    if (name === 'NOCOUNT') found[name] = false;
+    else if (++at < args.count) found[name] = valueOf(name, args.text(at));
+    else throw syntaxError(`${name} needs a value`);
+  }
+  if (list !== undefined && at + 1 >= args.count) {
+    throw syntaxError(`${list} and at least one ${list === 'URLS' ? 'URL' : 'id'} must follow the options`);
+  }
+  const body: Record<string, unknown> = {};
+  for (const name of names) if (name !== 'KEY' && name in found) body[MEMBERS[name]] = found[name];
+  return { firstItem: at + 1, key: found.KEY as string | undefined, body };
+}
+
+function valueOf(name: OptionName, text: string): string | number {
+  if (name === 'KEY' || name === 'REASON') return text;
+  if (name === 'PRIORITY') return text.toLowerCase();
+  return NUMBER.test(text) ? Number(text) : text;
+}
