@@ -12,7 +12,10 @@ const OWN = {
 /** A host in a set with `perHost`. */
 export class HostView {
   @ApiProperty({ description: 'As in URL keys: lower-case ASCII, or an address' }) readonly host!: string;
-  @ApiProperty({ ...COUNT, description: 'URLs that wait, for example for their turn' })
+  @ApiProperty({
+    ...COUNT,
+    description: 'URLs that wait, for example for their turn, or whose lease, delay or schedule has ended',
+  })
   readonly waiting!: number;
   @ApiProperty({ ...COUNT, description: 'URLs hidden by a lease' }) readonly leased!: number;
   @ApiProperty({ ...COUNT, description: 'URLs released with a delay' }) readonly delayed!: number;
@@ -28,7 +31,7 @@ export class HostView {
     required: false,
     format: 'date-time',
     description:
-      'When workers can lease the next URL. If this time has passed, the host has been due since then. Absent if no URL ' +
+      'When workers can lease the next URL. If this time has passed, the host is due. Absent if no URL ' +
       'waits, or `maxLeased` URLs are leased. Leased URLs that were dropped or forgotten count towards `maxLeased` for ' +
       'up to about a minute, even if `leased` leaves them out',
   })

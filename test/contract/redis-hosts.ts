@@ -34,6 +34,18 @@ export function redisHosts(subject: Subject<RedisHarness>): void {
       return holds();
     });
 
+  it('the counts of a host read a limited number of its many leased URLs', async () => {
+    const filter = await calls.make({});
+    for (let from = 0; from < 3_000; from += 1_000)
+      await discover(subject.store, filter, urls('a', 1_000, from));
+    for (let n = 0; n < 3; n++) await calls.lease(filter, 1_000, HELD_MS);
+    clock.advance(HELD_MS);
+    const { waiting, leased } = (await subject.store.hosts.get(filter, 'a.example'))!;
+    expect({ waiting, leased }).toEqual({ waiting: 1_000, leased: 2_000 });
+    const { queue } = await subject.store.describe(filter);
+    expect(queue).toMatchObject({ waiting: 1_000, leased: 2_000 });
+  });
+
   describe('dropping a host on Redis', () => {
     it('deletes its waiting entries at once, and its record after a sweep', async () => {
       const filter = await calls.make({});

@@ -1228,7 +1228,7 @@ export type Host = {
    */
   host: string;
   /**
-   * URLs that wait, for example for their turn
+   * URLs that wait, for example for their turn, or whose lease, delay or schedule has ended
    */
   waiting: number;
   /**
@@ -1252,7 +1252,7 @@ export type Host = {
    */
   found?: number;
   /**
-   * When workers can lease the next URL. If this time has passed, the host has been due since then. Absent if no URL waits, or `maxLeased` URLs are leased. Leased URLs that were dropped or forgotten count towards `maxLeased` for up to about a minute, even if `leased` leaves them out
+   * When workers can lease the next URL. If this time has passed, the host is due. Absent if no URL waits, or `maxLeased` URLs are leased. Leased URLs that were dropped or forgotten count towards `maxLeased` for up to about a minute, even if `leased` leaves them out
    */
   nextAt?: string;
   /**

@@ -2,8 +2,8 @@
  * The clock behind every decision that depends on time: item ages, lease ends, record windows, key validity and
  * intervals. Tests can move it.
  *
- * Code that needs real time, which tests can't move, uses SYSTEM_CLOCK: for the deadlines of calls that wait for a disk
- * or for Redis (`deadlineIn`, `msUntil`), and for measurements, such as the length of an event-loop turn.
+ * Tests can't move real time. It is for the deadlines of calls that wait for a disk or for Redis (`deadlineIn`,
+ * `msUntil`), and for measurements, such as the length of an event-loop turn.
  */
 export interface Clock {
   /** Milliseconds since the epoch. */

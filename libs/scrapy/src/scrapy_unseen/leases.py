@@ -73,8 +73,8 @@ class Leases:
         self._targets.pop(lease, None)
 
     def hold_unasked(self, lease: str) -> None:
-        """Adds the lease of a page that the crawl fetches without it. If the crawl finishes, it acknowledges this lease
-        at
+        """
+        Adds the lease of a page that the crawl fetches without it. If the crawl finishes, it acknowledges this lease at
         its end.
         """
         self._unasked.add(lease)

@@ -58,9 +58,9 @@ class Run:
         return True
 
     def was_unasked(self, fingerprint: bytes) -> bool:
-        """Returns True if this run has scheduled a request without a check, and the service now reports it as new.
-        Later
-        calls return False, because the service then knows the request.
+        """
+        Call it if the service reports a request as new. Returns True if this run has scheduled the request without a
+        check. Later calls return False, because the service then knows the request.
         """
         return self._unasked.drop(fingerprint)
 

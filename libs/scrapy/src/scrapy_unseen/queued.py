@@ -279,8 +279,8 @@ class QueuedScheduler(Scheduler):
             putting.addErrback(self._not_given_back)
 
     def _put_off_held(self) -> None:
-        """Releases held pages early if this crawl has nothing left to do but wait for other crawls, which may be
-        waiting
+        """
+        Releases held pages early if this crawl has nothing left to do but wait for other crawls, which may be waiting
         for this one. Counts that overlap with another call of this crawl, such as an acknowledgement, may include
         leases that it has ended. The crawl would mistake these for leases of other crawls.
         """

@@ -44,7 +44,7 @@ function Secret({ of }: { readonly of: MadeKey }): preact.JSX.Element {
               value={made.key}
               onFocus={(event) => event.currentTarget.select()}
             />
-            {/* <Browsers offer the clipboard only on secure pages. */}
+            {/* Browsers offer the clipboard only on secure pages. */}
             {'clipboard' in navigator && <Button onClick={() => void copying.act(copy)}>Copy</Button>}
           </span>
         )}

@@ -6,9 +6,9 @@ import type { LayerState } from '../layers/layer-state.js';
  * A journal record: the items whose cells one mutation changed in a layer, for replaying the change. It names the
  * layer, because a replay couldn't work it out from blocks that were checkpointed at different times.
  *
- *   0 operation 1 k 2 bytes per cell index 3 1 if the layer ages 4 n 8 generation
- *   16 number of the previous record 24 layer 28 epoch, if the layer ages
- *   32 n pages (4 bytes) then n segments (2 bytes) then n·k cells (1 byte if pages have at most 256, else 2)
+ *   0  operation   1  k   2  bytes per cell index   3  1 if the layer ages   4  n   8  generation
+ *   16  number of the previous record   24  layer   28  epoch, if the layer ages
+ *   32  n pages (4 bytes)  then n segments (2 bytes)  then n·k cells (1 byte if pages have at most 256, else 2)
  *       then, if the layer ages, for how many epochs each item lives (1 byte)
  *
  * The previous record is the last one with the same generation. So a generation's records form a chain, which shows if

@@ -4,6 +4,8 @@ import type { LanesReader } from './lanes-reader.js';
 
 /** Maximum number of scripts that one page of hosts takes. */
 const STEPS = 16;
+/** How many lanes one script reads, so that none blocks Redis for long. */
+const LANES_READ = 200;
 /** How many characters of a server's run id tell it from other runs. */
 const RUN_DIGITS = 8;
 
@@ -36,7 +38,7 @@ export class ListedHosts {
 
   async page(limit: number, after: string | undefined): Promise<HostPage> {
     let position = positionIn(after);
-    let count = limit;
+    let count = LANES_READ;
     for (let step = 0; step < STEPS && this.hosts.length < limit; step++) {
       const { segment, cursor, given }: Position = position;
       if (segment >= this.filter.spread) break;

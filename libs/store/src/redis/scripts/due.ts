@@ -105,10 +105,12 @@ end
 `;
 
 /**
- * From how many ended leases, and how many due entries of each other kind, a script reads the entries that have not
- * moved yet. Without limits, reading them could block Redis for long.
+ * Limits on the entries that a script reads because they are due but have not moved yet. Without limits, reading them
+ * could block Redis for long. A script reads at most LEASES_READ ended leases, and none after the one that completes
+ * ENDED_READ entries, and at most DELAYED_READ due entries of each other kind.
  */
 const LEASES_READ = 50;
+const ENDED_READ = 1_000;
 const DELAYED_READ = 250;
 
 /**
@@ -118,11 +120,12 @@ const DELAYED_READ = 250;
 export const dueEntries = (hosts: boolean): string => `
 local function endedEntries()
   local ends = call('ZRANGEBYSCORE', queue.ends, 0, now, 'WITHSCORES', 'LIMIT', 0, ${LEASES_READ})
-  local keys, ended, times = {}, {}, {}
-  for n = 1, #ends, 2 do keys[#keys + 1] = sub(ends[n], 1, 6) end
-  local opened = queue.open(keys)
+  local opened, ended, times = {}, {}, {}
   for n = 1, #ends, 2 do
-    local lease, own = opened[sub(ends[n], 1, 6)], #ends[n] > 6 and unpacked('>I2', ends[n], 7) + 1
+    if #ended >= ${ENDED_READ} then break end
+    local key, own = sub(ends[n], 1, 6), #ends[n] > 6 and unpacked('>I2', ends[n], 7) + 1
+    if opened[key] == nil then opened[key] = queue.open({key})[key] or false end
+    local lease = opened[key]
     for index = own or 1, lease and (own or #lease.states) or 0 do
       if own or lease.states[index] == ${LEASED} then
         local start = lease.starts[index]

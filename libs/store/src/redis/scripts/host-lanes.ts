@@ -249,8 +249,8 @@ function queue.takeTurns(taken, wanted, most, last)
       if readyOf(lane) <= queueTime then
         local delay = limitOf(lane.ownDelayMs, delayMs)
         local ofLane = most > 0 and most or delay > 0 and 1 or math.huge
-        local free = limitOf(lane.ownMaxLeased, maxLeased) - inProgress(lane)
-        local upTo = min(wanted, before + min(ofLane, free))
+        local room = limitOf(lane.ownMaxLeased, maxLeased) - inProgress(lane)
+        local upTo = min(wanted, before + min(ofLane, room))
         ${takeFrom('lane', 'upTo', 'chunks[n]').trim()}
         local count = taken.count - before
         if count > 0 then

@@ -70,7 +70,7 @@ export class Unclaimed {
       for await (const entries of this.scheduledIn(filter, segment)) {
         const unclaimed = await this.unclaimed(filter, entries);
         // Runs the step even without entries, so that no entry comes due in the meantime. It changes nothing in another
-        // server run. A slot may move away and back, so the last step may run in the first server run again.
+        // server run. A slot may move away and back, so the check of the last step alone is not enough.
         isSameRun = (await step(unclaimed)) === run;
         if (!isSameRun) break;
         removed += unclaimed.length;
