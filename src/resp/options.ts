@@ -1,4 +1,6 @@
+import { isUtf8 } from 'node:buffer';
 import { show } from '../errors/show.js';
+import { showBytes } from '../errors/show-bytes.js';
 import type { CommandArguments } from './command.js';
 import { syntaxError } from './error-reply.js';
 import { MEMBERS, type OptionName } from './option-names.js';
@@ -36,18 +38,29 @@ export function optionsIn(
     }
     if (name in found) throw syntaxError(`${name} may be given once`);
     if (name === 'NOCOUNT') found[name] = false;
-    else if (++at < args.count) found[name] = valueOf(name, args.text(at));
+    else if (++at < args.count) found[name] = valueOf(name, Buffer.from(args.bytes(at), 'latin1'));
     else throw syntaxError(`${name} needs a value`);
   }
   if (list !== undefined && at + 1 >= args.count) {
     throw syntaxError(`${list} and at least one ${list === 'URLS' ? 'URL' : 'id'} must follow the options`);
   }
+  if (list === 'IDS') refuseOptions(args, names, at + 1);
   const body: Record<string, unknown> = {};
   for (const name of names) if (name !== 'KEY' && name in found) body[MEMBERS[name]] = found[name];
   return { firstItem: at + 1, key: found.KEY as string | undefined, body };
 }
 
-function valueOf(name: OptionName, text: string): string | number {
+/** Throws RespError for an option among the ids, because the command would run without it. */
+function refuseOptions(args: CommandArguments, names: readonly OptionName[], first: number): void {
+  for (let at = first; at < args.count; at++) {
+    const late = names.find((name) => name === args.word(at));
+    if (late !== undefined) throw syntaxError(`${late} must come before IDS`);
+  }
+}
+
+function valueOf(name: OptionName, bytes: Buffer): string | number {
+  if (!isUtf8(bytes)) throw syntaxError(`${name} must be valid UTF-8, not ${showBytes(bytes)}`);
+  const text = bytes.toString();
   if (name === 'KEY' || name === 'REASON') return text;
   if (name === 'PRIORITY') return text.toLowerCase();
   return NUMBER.test(text) ? Number(text) : text;

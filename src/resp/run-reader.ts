@@ -119,7 +119,8 @@ export class RunReader {
   private adds(run: ItemRun, call: RespCommand, firstItem: number): boolean {
     const { least, most = Infinity } = run.command;
     const count = call.span.length / 2 - 1;
-    if (count < least || count > most || run.span.length / 2 + count > this.maxItems) return false;
+    if (count < least || count > most || run.span.length / 2 + count - firstItem > this.maxItems)
+      return false;
     this.add(run, call, firstItem);
     return true;
   }

@@ -28,7 +28,7 @@ describe.each(BOTH_STORES)('UNSEEN.* over the Redis protocol, $name store', ({ s
     await app.close();
   });
 
-  const unseen = (verb: string, ...args: (string | number)[]): Promise<unknown> =>
+  const unseen = (verb: string, ...args: (string | number | Buffer)[]): Promise<unknown> =>
     redis.call(`UNSEEN.${verb}`, ...args);
   const lease = async (...args: (string | number)[]): Promise<Entry[]> =>
     ((await unseen('LEASE', ...args)) as unknown[][]).map((flat) => {
@@ -168,7 +168,7 @@ describe.each(BOTH_STORES)('UNSEEN.* over the Redis protocol, $name store', ({ s
     expect(again.body).toEqual({ results: ['released'] });
   });
 
-  it('joins discoveries in a pipeline if their options are equal', async () => {
+  it('keeps the options and results of discoveries in a pipeline apart', async () => {
     const name = await made();
     const client = await connect();
     const urls = Array.from({ length: 400 }, (_, n) => `https://a.example/${n}`);
@@ -283,6 +283,11 @@ describe.each(BOTH_STORES)('UNSEEN.* over the Redis protocol, $name store', ({ s
       [['ACK', name, 'AGAIN', 0, 'IDS', 'x'], 'ERR AGAIN must be a whole number from 1 to 315360000, not 0'],
       [['ACK', name, 'IDS', ...many], 'ERR ids must have at most 500 entries, not 501'],
       [['ACK', name, 'IDS', ''], 'ERR ids[0] must not be empty'],
+      [['ACK', name, 'IDS', 'x', 'again', 60], `${syntax}AGAIN must come before IDS`],
+      [
+        ['RELEASE', name, 'REASON', Buffer.from('a\xff', 'latin1'), 'IDS', 'x'],
+        `${syntax}REASON must be valid UTF-8, not "a\\xff"`,
+      ],
       [
         ['RELEASE', name, 'REASON', 'x'.repeat(2_000), 'IDS', 'x'],
         'ERR REASON must be a string of well-formed',
