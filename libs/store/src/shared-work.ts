@@ -8,7 +8,7 @@ export function shared<T>(
   if (known) return known;
   const begun = work().finally(() => running.delete(name));
   running.set(name, begun);
-  // Callers that wait get the error. Without this, it would be unhandled if nobody waits.
+  // Callers that wait get the error. Without a handler here, Node would end the process if there are no such callers.
   begun.catch(() => undefined);
   return begun;
 }
