@@ -33,7 +33,11 @@ export function queueScheduleContract(subject: Subject): void {
         expect(await calls.queueOf(filter)).toEqual({ ...NONE, scheduled: 30 });
         const moved = clock.aheadMs;
         clock.advance(delayMs + 3_000);
-        expect(await calls.queueOf(filter)).toEqual({ ...NONE, waiting: 30 });
+        expect(await calls.queueOf(filter)).toEqual({
+          ...NONE,
+          waiting: 30,
+          oldestSeconds: expect.any(Number),
+        });
         const found = await calls.lease(filter, 100);
         expect(payloads(found).sort()).toEqual(items(30).sort());
         expect(found.every(({ attempt }) => attempt === 1)).toBe(true);

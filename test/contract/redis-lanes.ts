@@ -11,10 +11,11 @@ import { LANES_PER_SCRIPT } from '../../libs/store/src/redis/scripts/host-lanes.
 import { NO_LANE, readLane } from '../../libs/store/src/redis/scripts/lane-records.js';
 import { exportFile, importFile } from '../support/export-files.js';
 import type { FoundKey, RedisHarness } from '../support/stores.js';
+import { clock } from '../support/clock.js';
 import { until } from '../support/until.js';
 import { check, discover, expectRefusal, keyed, made, makeFilter } from './calls.js';
 import { DELAY_MS, HELD_MS, HostCalls, urls } from './host-calls.js';
-import { payloads } from './queue-calls.js';
+import { LONG_MS, payloads } from './queue-calls.js';
 import type { Subject } from './subject.js';
 
 /** One URL from each of some hosts. */
@@ -109,6 +110,18 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
       const repeat = { ...operation, repeat: true };
       expect(await subject.store.queue.lease(filter, count - 2, HELD_MS, repeat)).toEqual(leased);
       expect(await calls.take(filter)).toEqual(hosts(count).slice(-2));
+    });
+
+    it('allow leasing from all that are due, although others come due at earlier times during the lease', async () => {
+      const filter = await make({});
+      const [early, waiting] = [hosts(120, 'early'), hosts(2 * LANES_PER_SCRIPT, 'waiting')];
+      await calls.discover(filter, early, { delayMs: LONG_MS });
+      clock.advance(2 * LONG_MS);
+      await subject.harness.still(() => discover(subject.store, filter, waiting));
+      const leased = await calls.lease(filter, 1_000, HELD_MS, { maxPerHost: 1 });
+      expect(payloads(leased)).toEqual(expect.arrayContaining(waiting));
+      while (leased.length < early.length + waiting.length)
+        leased.push(...(await calls.lease(filter, 1_000, HELD_MS)));
     });
 
     it('give a repeated lease no later entries', async () => {

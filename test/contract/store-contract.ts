@@ -11,6 +11,7 @@ import { hostDropsContract } from './host-drops.js';
 import { hostSegmentsContract } from './host-segments.js';
 import { hostSettingsContract } from './host-settings.js';
 import { hostsContract } from './hosts.js';
+import { cameDueContract } from './came-due.js';
 import { hostsDueContract } from './hosts-due.js';
 import { honestRemovalContract } from './honest-removal.js';
 import { importsContract } from './imports.js';
@@ -117,6 +118,7 @@ export function storeContract<H extends StoreHarness>(
     hostSegmentsContract(subject);
     hostSettingsContract(subject);
     hostDropsContract(subject);
+    cameDueContract(subject);
     hostsDueContract(subject);
     syncsHostsContract(subject);
     syncDropsContract(subject);

@@ -11,6 +11,9 @@ export interface Lane {
   turnAt: number | undefined;
   /** The number of waiting entries when its turn was last decided. */
   known: number;
+  /** Since then: when the first of the entries that came due did so, and when the host had room for a lease again. */
+  cameAt: number | undefined;
+  freedAt: number | undefined;
   /** Forgotten entries may still be stored and count. The model doesn't know when the store removes them. */
   isVague: boolean;
   /** Until then, a forgotten entry may count as leased, or delay the host. */
@@ -40,6 +43,7 @@ export class Lanes {
     if (!lane) {
       lane = {
         ...{ host, own: {}, blockedUntil: 0, readyAt: 0, turnAt: undefined, known: 0 },
+        ...{ cameAt: undefined, freedAt: undefined },
         ...{ isVague: false, vagueUntil: 0, mayWaitUntil: 0 },
       };
       this.lanes.set(host, lane);
@@ -59,9 +63,16 @@ export class Lanes {
     lane.readyAt = Math.max(lane.readyAt, until);
   }
 
-  /** An entry's lease ended at this time. */
+  /** An entry's lease ended at this time. The entry still counts as leased. */
   freed(lane: Lane, at: number): void {
-    if (this.limits(lane).maxLeased === 1) this.pause(lane, at);
+    const { maxLeased = Infinity } = this.limits(lane);
+    if (this.countsOf(lane.host).leased >= maxLeased) lane.freedAt = at;
+    if (maxLeased === 1) this.pause(lane, at);
+  }
+
+  /** An entry came due at this time. */
+  came(lane: Lane, at: number): void {
+    if (lane.known === 0) lane.cameAt ??= at;
   }
 
   /** Entries were leased. */
@@ -86,10 +97,15 @@ export class Lanes {
       const { waiting, leased } = this.countsOf(lane.host);
       const readyAt = this.readyOf(lane);
       if (waiting === 0 || leased >= (this.limits(lane).maxLeased ?? Infinity)) lane.turnAt = undefined;
-      else if (lane.known === 0 || lane.turnAt === undefined || lane.turnAt < readyAt)
-        lane.turnAt = Math.max(readyAt, this.clock.now);
-      lane.known = waiting;
+      else lane.turnAt = Math.max(readyAt, this.since(lane));
+      Object.assign(lane, { known: waiting, cameAt: undefined, freedAt: undefined });
     }
+  }
+
+  /** Since when the lane could have been served, apart from its host's delay. */
+  private since({ known, turnAt, cameAt, freedAt }: Lane): number {
+    const { now } = this.clock;
+    return known === 0 ? Math.max(cameAt ?? now, freedAt ?? 0) : (turnAt ?? freedAt ?? now);
   }
 
   /** Takes over an export's lanes, after their entries. */

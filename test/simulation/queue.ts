@@ -392,10 +392,14 @@ export class QueueModel {
       row = own;
       moved++;
       const { place } = entry;
+      const at = Math.min(dueKey(entry)[0] as number, this.now);
       if (place.in === 'schedule') this.cameDue.add(entry);
-      if (place.in === 'lease') this.free(entry, Math.min(place.until, this.now));
+      if (place.in === 'lease') this.free(entry, at);
       if (place.in === 'lease' && this.isExhausted(entry)) this.die(entry, LEASE_ENDED);
-      else this.toLine(entry);
+      else {
+        this.lanes.came(this.laneOf(entry), at);
+        this.toLine(entry);
+      }
     }
     if (moved > 0) this.lanes.place();
   }

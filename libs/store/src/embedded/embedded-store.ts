@@ -158,17 +158,14 @@ export class EmbeddedStore implements Store {
     return this.engine.read((memory, now, database) => {
       const state = memory.current(filter);
       const { caller, made } = state.windows;
+      const store = { database, memory };
       return {
         ...state.stack.sums(),
         ...state.tally,
         layers: state.stack.layers.map(({ tally }) => ({ ...tally })),
         ...(filter.kind === 'visited-set'
           ? {
-              queue: state.queue.stats(
-                now,
-                headDiscoveredAt(database, state),
-                overdue({ database, memory }, state, now),
-              ),
+              queue: state.queue.stats(now, headDiscoveredAt(store, state, now), overdue(store, state, now)),
             }
           : {}),
         ...(state.sync ? { sync: viewOf(state, state.sync) } : {}),

@@ -126,8 +126,8 @@ export interface DeadLetterPage {
  * head. Entries with a higher priority go first. Within a priority, order is roughly first in, first out: each segment
  * hands out its entries in the order in which they were queued, but there is no order between segments. An entry that
  * comes back (its lease ended, it was released, its time has come, or it was put back) keeps its priority and goes to
- * the end, behind all waiting entries with its priority and before later ones. Entries that come back in one change
- * have no order among themselves.
+ * the end, behind all waiting entries with its priority and before later ones. Entries that come due between two changes
+ * come back in the order of their times. Entries that one change releases have no order among themselves.
  *
  * A scheduled entry comes back at a fixed time, as if never leased. It counts as discovered at that time. If the clock
  * is set back, scheduled entries wait longer.

@@ -90,7 +90,7 @@ export class QueueState {
   }
 
   /**
-   * `headDiscoveredAt`: when the entry at the head was discovered, if there is one. `overdue`: entries that are no
+   * `headDiscoveredAt`: when the next entry to be leased was discovered, if there is one. `overdue`: entries that are no
    * longer in these states, although they haven't moved yet. `overdue` may date from an earlier commit.
    */
   stats(

@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.js';
 import type { FilterState } from '../filters/filter-state.js';
-import { DueIndex, DueKind, stateOf, type DelayedState, type Due } from './due.js';
+import { cameDueAt, DueIndex, DueKind, stateOf, type DelayedState, type Due } from './due.js';
 import { entriesOf, type Entry } from './entry.js';
 import { Leases, type HeldEntry } from './leases.js';
 
@@ -12,11 +12,11 @@ export interface DueEntry {
   readonly entry: Entry;
   /** Its state until it moves. */
   readonly state: 'leased' | DelayedState;
-  /** Leased: when its lease ended, in ms since the epoch. */
+  /** When it came due, in ms since the epoch. */
   readonly until: number;
 }
 
-/** The due rows that a count reads, with those of scheduled entries last. */
+/** The due rows that a count reads, in order of time. */
 export function* dueRows(index: DueIndex, now: number): Generator<Due, void, undefined> {
   let rows = 0;
   for (const due of index.until(now)) {
@@ -53,7 +53,7 @@ export function* dueEntries(
     const isLease = due.kind === DueKind.LeaseEnd;
     for (const entry of isLease ? endsAt(due) : entriesOf(due.value)) {
       if (rows + others() > ROWS_READ) return;
-      yield { entry, state: isLease ? 'leased' : stateOf(due), until: due.at };
+      yield { entry, state: isLease ? 'leased' : stateOf(due), until: cameDueAt(due) };
     }
   }
 }

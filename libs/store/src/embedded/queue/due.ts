@@ -142,13 +142,33 @@ export class DueIndex {
     return undefined;
   }
 
-  /** The rows that are due, with those of scheduled entries last. */
+  /** The rows that are due, in order of time. */
   *until(now: number): Generator<Due, void, undefined> {
-    for (const from of [0, FIRST_SCHEDULED]) {
-      const start = Buffer.from(this.keyOf(from, DueKind.LeaseEnd, 0));
-      const end = Buffer.from(this.keyOf(from + now + 1, DueKind.LeaseEnd, 0));
-      for (const { key, value } of this.database.due.getRange({ start, end })) yield dueOf(key, value);
+    const ends = this.range(0, now);
+    const scheduled = this.range(FIRST_SCHEDULED, FIRST_SCHEDULED + now);
+    try {
+      let [end, start] = [ends.next().value, scheduled.next().value];
+      while (end || start) {
+        if (end && (!start || end.at <= cameDueAt(start))) {
+          yield end;
+          end = ends.next().value;
+        } else if (start) {
+          yield start;
+          start = scheduled.next().value;
+        }
+      }
+    } finally {
+      ends.return(undefined);
+      scheduled.return(undefined);
     }
+  }
+
+  /** The rows with these times and those in between. */
+  private *range(from: number, to: number): Generator<Due, undefined, undefined> {
+    const start = Buffer.from(this.keyOf(from, DueKind.LeaseEnd, 0));
+    const end = Buffer.from(this.keyOf(to + 1, DueKind.LeaseEnd, 0));
+    for (const { key, value } of this.database.due.getRange({ start, end })) yield dueOf(key, value);
+    return undefined;
   }
 
   /** The first row due at `at` or later whose entries are not scheduled. */
@@ -225,6 +245,11 @@ export function dueKindOf(key: Buffer): DueKind {
 /** The state of a row's entries. */
 export function stateOf({ at }: Pick<Due, 'at'>): DelayedState {
   return at >= FIRST_SCHEDULED ? 'scheduled' : 'delayed';
+}
+
+/** When a row's entries come due, in ms since the epoch. */
+export function cameDueAt({ at }: Pick<Due, 'at'>): number {
+  return at >= FIRST_SCHEDULED ? at - FIRST_SCHEDULED : at;
 }
 
 /** A row's time, from its key. See Due. */

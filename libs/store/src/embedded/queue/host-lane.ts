@@ -70,6 +70,10 @@ export class HostLane implements Lane {
   served = false;
   /** The number of waiting entries at the last flush. */
   known: number;
+  /** Since the last flush: when the first of the entries that came due did so, if none was waiting before. */
+  cameAt: number | undefined;
+  /** Since the last flush: when the lane had fewer than `maxLeased` entries in progress again. */
+  freedAt: number | undefined;
 
   /** `key`: the generation and the lane's id. `record` is absent if the lane is new. */
   constructor(key: Buffer, record: Buffer | undefined) {

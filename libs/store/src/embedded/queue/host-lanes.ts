@@ -163,12 +163,26 @@ export class HostLanes {
   }
 
   private free(lane: HostLane, entry: Entry, until: number): boolean {
-    const { delayMs = 0, maxLeased } = lane.limits(this.perHost);
+    const { delayMs = 0, maxLeased = Infinity } = lane.limits(this.perHost);
     const isDropped = this.isDropped(entry);
+    if (lane.inProgress >= maxLeased) lane.freedAt = this.timeAt(until);
     lane[isDropped ? 'droppedLeased' : 'leased']--;
-    const ago = Math.max(0, this.clock - until);
-    if (maxLeased === 1) this.wait(lane, this.time - ago + delayMs);
+    if (maxLeased === 1) this.wait(lane, this.timeAt(until) + delayMs);
     return !isDropped;
+  }
+
+  /** Notes that the entry came due at `at`, in ms since the epoch. Call it before the entry is appended. */
+  cameDue(entry: Entry, at: number): void {
+    this.came(this.use(this.ofEntry(entry)), at);
+  }
+
+  private came(lane: HostLane, at: number): void {
+    if (lane.known === 0) lane.cameAt = Math.min(lane.cameAt ?? Infinity, this.timeAt(at));
+  }
+
+  /** The queue's time when the clock was at `at`, but at most the present. */
+  private timeAt(at: number): number {
+    return this.time - Math.max(0, this.clock - at);
   }
 
   /**
@@ -180,7 +194,10 @@ export class HostLanes {
     if (!lane) return;
     const counts = state === 'leased' ? this.free(lane, entry, until) : !this.isDropped(entry);
     if (counts && state !== 'leased') lane[state]--;
-    if (counts) lane.logs[0].waiting++;
+    if (counts) {
+      this.came(lane, until);
+      lane.logs[0].waiting++;
+    }
     lane.dueAt = this.turnAt(lane);
   }
 
@@ -317,22 +334,25 @@ export class HostLanes {
   /** When the lane has its turn, or 0. */
   private turnAt(lane: HostLane): number {
     const { maxLeased = Infinity } = lane.limits(this.perHost);
-    const { waiting, known, served } = lane;
     const { time } = this;
     const readyAt = this.readyOf(lane);
-    let at = lane.dueAt;
-    if (lane.inProgress >= maxLeased) at = 0;
-    else if (waiting === 0) at = Math.max(readyAt > time ? readyAt : 0, this.endOfPeriod(lane));
-    else if (served || known === 0 || at < readyAt) at = Math.max(readyAt, time);
-    else if (at === 0) at = time;
-    return at;
+    if (lane.inProgress >= maxLeased) return 0;
+    if (lane.waiting === 0) return Math.max(readyAt > time ? readyAt : 0, this.endOfPeriod(lane));
+    return Math.max(readyAt, this.since(lane));
+  }
+
+  /** Since when the lane could have been served, apart from its host's delay. */
+  private since({ served, known, dueAt, cameAt, freedAt }: HostLane): number {
+    if (served) return this.time;
+    if (known === 0) return Math.max(cameAt ?? this.time, freedAt ?? 0);
+    return dueAt > 0 ? dueAt : (freedAt ?? this.time);
   }
 
   /** Gives the lane its turn. */
   private place(lane: HostLane): void {
     const at = this.turnAt(lane);
     const { waiting, served } = lane;
-    lane.served = false;
+    Object.assign(lane, { served: false, cameAt: undefined, freedAt: undefined });
     if (at === lane.dueAt && !served) return;
     this.setTurn(lane, at);
     if (at > 0 && waiting > 0 && !served) this.store.memory.gotTurns.add(this.state.filter);

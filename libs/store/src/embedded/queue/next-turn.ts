@@ -3,13 +3,20 @@ import type { FilterState } from '../filters/filter-state.js';
 import { headOf } from '../filters/logs.js';
 import { HostLane } from './host-lane.js';
 import { knowsHosts } from './host-lanes.js';
+import type { LaneStore } from './lane-records.js';
+import { dueDiscoveredAt } from './overdue.js';
 import { Turns } from './turns.js';
 
 /** How many turns to search for a lane with a waiting entry. */
 const LOOKED = 16;
 
 /** When the next entry to be leased was discovered. Undefined if none is waiting or can be leased. */
-export function headDiscoveredAt(database: Database, state: FilterState): number | undefined {
+export function headDiscoveredAt(store: LaneStore, state: FilterState, now: number): number | undefined {
+  return waitingDiscoveredAt(store.database, state) ?? dueDiscoveredAt(store, state, now);
+}
+
+/** Like headDiscoveredAt, without entries that are due but have not moved yet. */
+function waitingDiscoveredAt(database: Database, state: FilterState): number | undefined {
   if (!knowsHosts(state)) return headOf(state.queue.logs)?.headDiscoveredAt;
   for (const { lane: key } of new Turns(database, state.key).from(0, LOOKED)) {
     const head = headOf(new HostLane(key, database.lanes.get(key)).logs);

@@ -7,26 +7,39 @@ import { LaneRecords, type LaneStore } from './lane-records.js';
 
 export type Overdue = Record<DueEntry['state'], number>;
 
+/** Due entries whose hosts were not dropped since. Like dueEntries, limited to some rows. */
+function* standing(store: LaneStore, state: FilterState, now: number): Generator<DueEntry, void, undefined> {
+  const lanes = knowsHosts(state) && state.queue.unsweptDrops > 0 ? new LaneRecords(store, state) : undefined;
+  for (const due of dueEntries(store.database, state, now, () => lanes?.read ?? 0)) {
+    const { entry } = due;
+    if (!lanes || entry.birth > lanes.of(entry.word(0), entry.hostWord).dropped) yield due;
+  }
+}
+
 /**
  * How many entries in each state are due but have not moved yet, counted in a limited number of rows. Entries of
  * dropped hosts don't count. Reads outside transactions, so the counts may date from an earlier commit.
  */
 export function overdue(store: LaneStore, state: FilterState, now: number): Overdue {
-  const { database } = store;
   const counts = { leased: 0, delayed: 0, scheduled: 0 };
   if (!state.queue.mayBeDue(now)) return counts;
   if (knowsHosts(state) && state.queue.unsweptDrops > 0) {
-    const lanes = new LaneRecords(store, state);
-    for (const { entry, state: from } of dueEntries(database, state, now, () => lanes.read))
-      if (entry.birth > lanes.of(entry.word(0), entry.hostWord).dropped) counts[from]++;
+    for (const due of standing(store, state, now)) counts[due.state]++;
     return counts;
   }
   // Counts whole rows, without their entries.
-  for (const due of dueRows(new DueIndex(database, state), now)) {
+  for (const due of dueRows(new DueIndex(store.database, state), now)) {
     if (due.kind === DueKind.LeaseEnd) counts.leased += due.value.readUInt32BE();
     else counts[stateOf(due)] += entriesOf(due.value).length;
   }
   return counts;
+}
+
+/** When the entry that has been due for longest was discovered. Undefined if none is due. */
+export function dueDiscoveredAt(store: LaneStore, state: FilterState, now: number): number | undefined {
+  if (!state.queue.mayBeDue(now)) return undefined;
+  for (const { entry } of standing(store, state, now)) return entry.discoveredAt;
+  return undefined;
 }
 
 /**

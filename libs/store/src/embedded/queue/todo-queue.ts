@@ -19,7 +19,7 @@ import { numberedKey } from '../database/keys.js';
 import { DamagedRow, RowState } from '../database/table.js';
 import { Basket } from './basket.js';
 import { DeadLetters, isExhausted } from './dead-letters.js';
-import { DueIndex, DueKind, stateOf, type DelayedState, type Due } from './due.js';
+import { cameDueAt, DueIndex, DueKind, stateOf, type DelayedState, type Due } from './due.js';
 import { idOf, isOf, namedBy } from './entry-ids.js';
 import { entriesOf, EntryPacker, levelOf, type Entry, type EntryChange } from './entry.js';
 import { HostLanes, knowsHosts } from './host-lanes.js';
@@ -258,7 +258,7 @@ export class TodoQueue {
       this.leases.remove(due.number, held);
       if (this.isForgotten(held.entry)) continue;
       if (this.isExhausted(held.entry)) this.letters.add(held.entry, LEASE_ENDED);
-      else this.log.append(held.entry);
+      else this.bringBack(held.entry, due);
     }
     this.leases.flush();
     return ended.length;
@@ -293,10 +293,15 @@ export class TodoQueue {
       this.lanes?.count(entry, state, -1);
       if (state === 'scheduled' && isUnkept(this.session, this.state, entry)) continue;
       if (this.isForgotten(entry)) continue;
-      this.log.append(entry);
+      this.bringBack(entry, due);
       if (noted) cameDue.push(entry);
     }
     return entries.length;
+  }
+
+  private bringBack(entry: Entry, due: Due): void {
+    this.lanes?.cameDue(entry, cameDueAt(due));
+    this.log.append(entry);
   }
 
   /** Takes entries off the heads of the lanes, within the limits of one lease. */

@@ -72,35 +72,58 @@ end`;
 
 /** Leaves out dropped entries, some of which may be due. If very many entries are due, it leaves out only the first. */
 const DROPPED = `
+-- Returns which of these entries were dropped, and how many.
 local function droppedIn(heads)
-  local ids, count = {}, 0
+  local ids, dropped, count = {}, {}, 0
+  if queue.dropped <= queue.sweptDrop then return dropped, count end
   for n = 1, #heads do ids[n] = laneOf(heads[n]) end
   queue.lanesOf(ids)
   for n = 1, #heads do
-    if isDropped(lanes[ids[n]], heads[n]) then count = count + 1 end
+    if isDropped(lanes[ids[n]], heads[n]) then dropped[n], count = true, count + 1 end
   end
-  return count
+  return dropped, count
 end
 if queue.dropped > queue.sweptDrop then
-  delayed, leased = delayed - droppedIn(dueDelayed()), leased + droppedIn(ended)
-  if onTime > 0 then onTime = onTime - droppedIn(dueScheduled()) end
+  local _, ofDelayed = droppedIn(dueDelayed())
+  local _, ofEnded = droppedIn(ended)
+  delayed, leased = delayed - ofDelayed, leased + ofEnded
+  if onTime > 0 then
+    local _, ofScheduled = droppedIn(dueScheduled())
+    onTime = onTime - ofScheduled
+  end
 end
 later, scheduled = later - queue.delayedVoid, scheduled - queue.scheduledVoid
 letters, leased = letters - queue.deadVoid, math.max(leased, 0)
 delayed, onTime = math.min(delayed, later), math.min(onTime, scheduled)
 `;
 
+/** If no waiting entry was found, when the entry that has been due for longest was discovered. */
+const oldestDue = (hosts: boolean): string => `
+if not oldest then
+  local since = math.huge
+  local function look(entries, times)
+    local dropped = ${hosts ? 'droppedIn(entries)' : '{}'}
+    for n = 1, #entries do
+      if times[n] >= since then return end
+      if not dropped[n] then since, oldest = times[n], unpacked('>I4', entries[n], 11) end
+    end
+  end
+  look(ended, endTimes)
+  if delayed > 0 then look(dueDelayed(${hosts ? '' : '1'})) end
+  if onTime > 0 then look(dueScheduled(${hosts ? '' : '1'})) end
+end`;
+
 const queueCounts = (hosts: boolean): string => `${dueEntries(hosts)}
 local delayed, onTime = call('ZCOUNT', queue.delayed, 0, now), 0
 if queue.scheduled > 0 then
   onTime = call('ZCOUNT', queue.delayed, '${SCHEDULED}', string.format('%.0f', ${SCHEDULED} + now))
 end
-local ended = endedEntries()
+local ended, endTimes = endedEntries()
 local leased = queue.leased - #ended
-${hosts ? OLDEST_OF_LANES : 'local oldest = queue.oldest(queue)'}
-local age = oldest and math.max(0, math.floor(now / 1000) - oldest) or -1
 local later, scheduled, letters = queue.later - queue.scheduled, queue.scheduled, queue.letterCount
-${hosts ? DROPPED : ''}local queued = {queue.waiting + delayed + onTime + queue.leased - leased, leased, later - delayed, scheduled - onTime,
+${hosts ? `${DROPPED}${OLDEST_OF_LANES}` : 'local oldest = queue.oldest(queue)'}${oldestDue(hosts)}
+local age = oldest and math.max(0, math.floor(now / 1000) - oldest) or -1
+local queued = {queue.waiting + delayed + onTime + queue.leased - leased, leased, later - delayed, scheduled - onTime,
   letters, sizes[6] + sizes[7] - 2, age, ${hasVoid(hosts)} and 1 or 0, ${IS_LATE} and 1 or 0}
 for n = 1, #queued do stats[#stats + 1] = queued[n] end
 `;

@@ -24,73 +24,105 @@ const MAY_BE_ON_TIME = 'queue.scheduled > 0 and queue.scheduledAt <= now and que
 export const MAY_BE_DUE = `(${MAY_COME_BACK} or ${MAY_BE_ON_TIME})`;
 
 /**
- * `queue.moveDue` brings back due entries in order of time, scheduled ones last, up to the limits above. It sets
- * `queue.due` and `queue.scheduledAt` to no later than the first remaining time of their kind, or to 0 if none is left.
- * Returns whether more entries may be due. Needs marks, bringBack and leases.
+ * `dueBetween` returns the first members of a sorted set that come back between two times, and their times. `base`: what
+ * the set adds to its times.
  */
-export const moveDue = (hosts: boolean): string => `
-local function move(from, to, state)
-  local ends = call('ZRANGEBYSCORE', queue.ends, from, to, 'WITHSCORES', 'LIMIT', 0, ${dueLeases(hosts)})
-  local delayed = call('ZRANGEBYSCORE', queue.delayed, from, to, 'WITHSCORES', 'LIMIT', 0, ${dueDelayed(hosts)})
-  local last = math.huge
-  if #ends == ${2 * dueLeases(hosts)} then last = tonumber(ends[#ends]) end
-  if #delayed == ${2 * dueDelayed(hosts)} then last = math.min(last, tonumber(delayed[#delayed])) end
-  local keys, known = {}, {}
-  for n = 1, #ends, 2 do
-    local key = sub(ends[n], 1, 6)
-    if not known[key] then keys[#keys + 1], known[key] = key, true end
+const DUE_BETWEEN = `
+local function dueBetween(key, from, to, most, base)
+  local found, members, times = call('ZRANGEBYSCORE', key, from, to, 'WITHSCORES', 'LIMIT', 0, most), {}, {}
+  for n = 1, #found, 2 do
+    members[#members + 1] = found[n]
+    times[#members] = found[n + 1] - base
   end
-  local opened, back, over, e, d = queue.open(keys), {}, {}, 1, 1${hosts ? '\n  local delays = {}' : ''}
+  return members, times
+end
+`;
+const ON_TIME = `'${SCHEDULED}', string.format('%.0f', ${SCHEDULED} + now)`;
+
+/**
+ * `queue.moveDue` brings back due entries in order of time, up to the limits above. It sets `queue.due` and
+ * `queue.scheduledAt` to no later than the first remaining time of their kind, or to 0 if none is left. Returns whether
+ * more entries may be due. Needs marks, bringBack and leases.
+ */
+export const moveDue = (hosts: boolean): string => `${DUE_BETWEEN}
+local function move(sources, last)
+  local keys, known = {}, {}
+  for _, source in ipairs(sources) do
+    for n = 1, source.state == 'leased' and #source.members or 0 do
+      local key = sub(source.members[n], 1, 6)
+      if not known[key] then keys[#keys + 1], known[key] = key, true end
+    end
+  end
+  local opened, back, times, over, moved = queue.open(keys), {}, {}, {}, {delayed = {}, scheduled = {}}
+  local wereScheduled = {}
   for n = 1, #keys do
     if not opened[keys[n]] then error({err = 'UNSEEN the entries of a lease are missing'}) end
   end
-  while e < #ends or d < #delayed do
-    if d > #delayed or e < #ends and tonumber(ends[e + 1]) <= tonumber(delayed[d + 1]) then
-      if tonumber(ends[e + 1]) > last then break end
-      local lease = opened[sub(ends[e], 1, 6)]
-      local first, to, state = 1, #lease.states, ${LEASED}
-      if #ends[e] > 6 then
-        first, state = unpacked('>I2', ends[e], 7) + 1, ${EXTENDED}
-        to = first
+  while true do
+    local first, at = nil, math.huge
+    for _, source in ipairs(sources) do
+      local time = source.times[source.next]
+      if time and time < at then first, at = source, time end
+    end
+    if at > last or not first then break end
+    local member = first.members[first.next]
+    first.next = first.next + 1
+    if first.state == 'leased' then
+      local lease = opened[sub(member, 1, 6)]
+      local index, to, state = 1, #lease.states, ${LEASED}
+      if #member > 6 then
+        index, state = unpacked('>I2', member, 7) + 1, ${EXTENDED}
+        to = index
       end
-      for index = first, to do
+      for index = index, to do
         if lease.states[index] == state then
           back[#back + 1] = queue.returned(lease, index, 1)
-          queue.unlease(lease, index, ${OVER}${hosts ? ', tonumber(ends[e + 1])' : ''})
+          times[#back] = at
+          queue.unlease(lease, index, ${OVER}${hosts ? ', at' : ''})
         end
       end
-      e = e + 2
     else
-      if tonumber(delayed[d + 1]) > last then break end
-      over[#over + 1] = delayed[d]
-      back[#back + 1] = sub(delayed[d], 7)${hosts ? '\n      delays[#delays + 1] = back[#back]' : ''}
-      d = d + 2
+      local entry, ofState = sub(member, 7), moved[first.state]
+      over[#over + 1], ofState[#ofState + 1] = member, entry
+      back[#back + 1] = entry
+      times[#back], wereScheduled[#back] = at, first.state == 'scheduled'
     end
   end
   queue.close(opened)
   each('ZREM', queue.delayed, over)
-  ${hosts ? 'queue.count(delays, state, -1)' : ''}
-  if state == 'scheduled' then queue.set('scheduled', queue.scheduled - #over) end
-  queue.bringBack(back, '${LEASE_ENDED}', state == 'scheduled')
-  return last < math.huge
+  ${hosts ? 'for state, entries in pairs(moved) do queue.count(entries, state, -1) end' : ''}
+  if #moved.scheduled > 0 then queue.set('scheduled', queue.scheduled - #moved.scheduled) end
+  queue.bringBack(back, '${LEASE_ENDED}', times, wereScheduled)
 end
 function queue.moveDue()
-  local more = false
-  if ${MAY_COME_BACK} then
-    local late, due = now + ${MAX_LEASE_MS}, ${SCHEDULED}
-    more = move(0, now, 'delayed')
-    more = move(string.format('(%.0f', late), '(${SCHEDULED}', 'delayed') or more
+  local sources, last = {}, math.huge
+  local function read(state, key, most, from, to, base)
+    local members, times = dueBetween(key, from, to, most, base or 0)
+    if #members == most then last = math.min(last, times[most]) end
+    sources[#sources + 1] = {state = state, members = members, times = times, next = 1}
+  end
+  local mayComeBack, mayBeOnTime = ${MAY_COME_BACK}, ${MAY_BE_ON_TIME}
+  if mayComeBack then
+    read('leased', queue.ends, ${dueLeases(hosts)}, 0, now)
+    read('delayed', queue.delayed, ${dueDelayed(hosts)}, 0, now)
+    local late = string.format('(%.0f', now + ${MAX_LEASE_MS})
+    read('leased', queue.ends, ${dueLeases(hosts)}, late, '(${SCHEDULED}')
+    read('delayed', queue.delayed, ${dueDelayed(hosts)}, late, '(${SCHEDULED}')
+  end
+  if mayBeOnTime then read('scheduled', queue.delayed, ${dueDelayed(hosts)}, ${ON_TIME}, ${SCHEDULED}) end
+  move(sources, last)
+  if mayComeBack then
+    local due = ${SCHEDULED}
     for _, key in ipairs({queue.ends, queue.delayed}) do
       due = math.min(due, tonumber(call('ZRANGE', key, 1, 1, 'WITHSCORES')[2] or ${SCHEDULED}))
     end
     queue.set('due', due < ${SCHEDULED} and due or 0)
   end
-  if ${MAY_BE_ON_TIME} then
-    more = move('${SCHEDULED}', string.format('%.0f', ${SCHEDULED} + now), 'scheduled') or more
+  if mayBeOnTime then
     local first = call('ZRANGEBYSCORE', queue.delayed, '${SCHEDULED}', '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
     queue.set('scheduledAt', first and first - ${SCHEDULED} or 0)
   end
-  return more
+  return last < math.huge
 end
 `;
 
@@ -114,14 +146,14 @@ const ENDED_READ = 1_000;
 const DELAYED_READ = 250;
 
 /**
- * The first bytes (idBytes) of entries whose leases have ended, and the times when they ended; and the entries that
- * were delayed or scheduled and are due. Needs leases.
+ * Three functions, each of which returns due entries in order of time, and their times: entries whose leases have ended
+ * (only their first bytes, idBytes), delayed entries, and scheduled ones. `most`: fewer than the limit. Needs leases.
  */
-export const dueEntries = (hosts: boolean): string => `
+export const dueEntries = (hosts: boolean): string => `${DUE_BETWEEN}
 local function endedEntries()
-  local ends = call('ZRANGEBYSCORE', queue.ends, 0, now, 'WITHSCORES', 'LIMIT', 0, ${LEASES_READ})
+  local ends, endTimes = dueBetween(queue.ends, 0, now, ${LEASES_READ}, 0)
   local opened, ended, times = {}, {}, {}
-  for n = 1, #ends, 2 do
+  for n = 1, #ends do
     if #ended >= ${ENDED_READ} then break end
     local key, own = sub(ends[n], 1, 6), #ends[n] > 6 and unpacked('>I2', ends[n], 7) + 1
     if opened[key] == nil then opened[key] = queue.open({key})[key] or false end
@@ -130,19 +162,19 @@ local function endedEntries()
       if own or lease.states[index] == ${LEASED} then
         local start = lease.starts[index]
         ended[#ended + 1] = sub(lease.entries, start, start + ${idBytes(hosts) - 1})
-        times[#ended] = tonumber(ends[n + 1])
+        times[#ended] = endTimes[n]
       end
     end
   end
   return ended, times
 end
-local function dueFrom(from, to)
-  local due = call('ZRANGEBYSCORE', queue.delayed, from, to, 'LIMIT', 0, ${DELAYED_READ})
+local function heldBetween(from, to, most, base)
+  local due, times = dueBetween(queue.delayed, from, to, most or ${DELAYED_READ}, base)
   for n = 1, #due do due[n] = sub(due[n], 7) end
-  return due
+  return due, times
 end
-local function dueDelayed() return dueFrom(0, now) end
-local function dueScheduled() return dueFrom('${SCHEDULED}', string.format('%.0f', ${SCHEDULED} + now)) end
+local function dueDelayed(most) return heldBetween(0, now, most, 0) end
+local function dueScheduled(most) return heldBetween(${ON_TIME}, most, ${SCHEDULED}) end
 `;
 
 /**
@@ -153,7 +185,7 @@ export const COUNT_DUE = `${dueEntries(true)}
 function queue.countDue(ids)
   local isWanted, changed = {}, {}
   for n = 1, #ids do isWanted[ids[n]] = true end
-  local function count(entries, state, ends)
+  local function count(state, entries, times)
     local found, places = {}, {}
     for n = 1, #entries do
       local id = laneOf(entries[n])
@@ -165,19 +197,21 @@ function queue.countDue(ids)
     queue.lanesOf(found)
     for i = 1, #found do
       local lane, entry, counts = lanes[found[i]], entries[places[i]]
-      if ends then counts = free(lane, entry, ends[places[i]])
+      if state == 'leased' then counts = free(lane, entry, times[places[i]])
       else
         counts = not isDropped(lane, entry)
         if counts then setInGroup(lane, state, lane[state] - 1) end
       end
-      if counts then lane.waiting = lane.waiting + 1 end
+      if counts then
+        came(lane, times[places[i]])
+        lane.waiting = lane.waiting + 1
+      end
       changed[lane.id] = lane
     end
   end
-  local ended, ends = endedEntries()
-  count(ended, 'leased', ends)
-  count(dueDelayed(), 'delayed')
-  if queue.scheduled > 0 then count(dueScheduled(), 'scheduled') end
+  count('leased', endedEntries())
+  count('delayed', dueDelayed())
+  if queue.scheduled > 0 then count('scheduled', dueScheduled()) end
   for _, lane in pairs(changed) do lane.dueAt = turnOf(lane) end
   return changed
 end

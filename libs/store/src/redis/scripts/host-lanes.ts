@@ -60,7 +60,7 @@ export function hostLimits(
  *   queue.count     counts entries in a state of their lanes, or no longer; dropped ones count only in the queue
  *   queue.freed     counts that leases of these entries ended at these times
  *   queue.delay     delays the hosts of entries, if they have lanes
- *   queue.add       adds entries at the ends of their lanes
+ *   queue.add       adds entries at the ends of their lanes; `since`: when they came due, in order of time
  *   queue.flush     gives the lanes that changed their turns, writes their records, and wakes waiting callers. Call it
  *                   before `queue.turns`, and before `queue.waiting` is read or the queue is saved.
  */
@@ -119,13 +119,18 @@ function queue.count(entries, state, by)
     else setInGroup(lane, state, lane[state] + by) end
   end)
 end
+-- The queue's time when the clock was at \`at\`, but at most the present.
+local function timeAt(at) return queueTime - max(0, now - at) end
+-- Notes that an entry of the lane came due then.
+local function came(lane, at)
+  if lane.known == 0 then lane.cameAt = min(lane.cameAt or math.huge, timeAt(at)) end
+end
 -- Counts that an entry has left its lease. Returns false if it was dropped.
 local function free(lane, entry, at)
-  local gone = isDropped(lane, entry)
+  local gone, most = isDropped(lane, entry), limitOf(lane.ownMaxLeased, maxLeased)
+  if inProgress(lane) >= most then lane.freedAt = timeAt(at) end
   if gone then setInGroup(lane, 'droppedLeased', lane.droppedLeased - 1) else lane.leased = lane.leased - 1 end
-  if limitOf(lane.ownMaxLeased, maxLeased) == 1 then
-    wait(lane, queueTime - max(0, now - at) + limitOf(lane.ownDelayMs, delayMs))
-  end
+  if most == 1 then wait(lane, timeAt(at) + limitOf(lane.ownDelayMs, delayMs)) end
   return not gone
 end
 function queue.freed(entries, times)
@@ -140,20 +145,24 @@ function queue.delay(entries, ms)
     if lane.stored then wait(lane, queueTime + ms) end
   end)
 end
-function queue.add(entries)
-  local ids, lists, known, to = {}, {}, {}, {}
+function queue.add(entries, since)
+  local ids, lists, known, to, times = {}, {}, {}, {}, {}
   for n = 1, #entries do
     local id = laneOf(entries[n])
     local list = known[id]
     if not list then
       list = {}
       ids[#ids + 1], lists[#lists + 1], known[id] = id, list, list
+      times[#ids] = since and since[n]
     end
     list[#list + 1] = entries[n]
   end
   if #ids == 0 then return end
   queue.lanesOf(ids)
-  for n = 1, #ids do to[n] = queue.use(ids[n]) end
+  for n = 1, #ids do
+    to[n] = queue.use(ids[n])
+    if times[n] then came(to[n], times[n]) end
+  end
   queue.append(to, lists)
 end
 -- When the lane has its turn, or 0. An import sets dueSince, which may be in the past.
@@ -167,8 +176,12 @@ local function turnOf(lane)
     return max(readyAt > queueTime and readyAt or 0, ends)
   end
   if lane.dueSince then return readyAt end
-  if lane.served or lane.known == 0 or lane.dueAt < readyAt then return max(readyAt, queueTime) end
-  return lane.dueAt > 0 and lane.dueAt or queueTime
+  -- Since when the lane could have been served, apart from its host's delay.
+  local since = queueTime
+  if lane.served then return max(readyAt, since) end
+  if lane.known == 0 then since = max(lane.cameAt or since, lane.freedAt or 0)
+  else since = lane.dueAt > 0 and lane.dueAt or lane.freedAt or since end
+  return max(readyAt, since)
 end
 function queue.flush()
   if #used == 0 then return end
@@ -200,7 +213,7 @@ function queue.flush()
       over[#over + 1] = lane.id
       lane.stored, queue.hosts = false, queue.hosts - 1
     end
-    lane.known, lane.served, lane.used = lane.waiting, false, false
+    lane.known, lane.served, lane.used, lane.cameAt, lane.freedAt = lane.waiting, false, false, nil, nil
   end
   used, queue.changed, queue.turn, queue.waiting = {}, true, turn, waiting
   each('HSET', queue.laneKey, records)

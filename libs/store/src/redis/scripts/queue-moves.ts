@@ -71,8 +71,8 @@ export const flushed = (hosts: boolean): string => (hosts ? 'queue.flush()' : ''
 
 /**
  * `queue.bury` turns entries into dead letters. `queue.bringBack` puts entries that return at the end of their lane, or
- * among the dead letters with this reason. It leaves out forgotten entries, and returns which these are. Includes
- * `queue.add`.
+ * among the dead letters with this reason. It leaves out forgotten entries, and returns which these are. If the entries
+ * came due, `times` says when, and `wereScheduled` which of them were scheduled. Includes `queue.add`.
  */
 export const bringBack = (hosts: boolean, maxAttempts: string) => `${hosts ? '' : ADD}
 local maxAttempts = tonumber(${maxAttempts})
@@ -88,18 +88,22 @@ function queue.bury(entries, reason)
   queue.set('dead', number)
   ${countIn(hosts, 'entries', 'dead', 1)}
 end
-function queue.bringBack(entries, reason, wereScheduled)
-  local gone, live, back, dead = queue.forgotten(entries), {}, {}, {}
+function queue.bringBack(entries, reason, times, wereScheduled)
+  local gone, live, onTime, back, since, dead = queue.forgotten(entries), {}, {}, {}, {}, {}
   for n = 1, #entries do
     if not gone[n] then
       live[#live + 1] = entries[n]
+      if wereScheduled and wereScheduled[n] then onTime[#onTime + 1] = entries[n] end
       if maxAttempts > 0 and unpacked('>I3', entries[n], 2) >= maxAttempts then dead[#dead + 1] = entries[n]
-      else back[#back + 1] = entries[n] end
+      else
+        back[#back + 1] = entries[n]
+        since[#back] = times and times[n]
+      end
     end
   end
-  queue.owe(live, wereScheduled)
+  queue.owe(live, onTime)
   queue.bury(dead, reason)
-  queue.add(back)
+  queue.add(back, since)
   return gone
 end
 `;

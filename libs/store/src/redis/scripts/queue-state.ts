@@ -196,9 +196,9 @@ export const CHECK_QUEUE_CHANGE = checkSegment(...RECORD_FIELDS, `'${QUEUE_FIELD
  * because the copy of the queue for a sync may miss them. The copy keeps their items when it ends. Each entry is noted
  * once, and only if it was queued before the sync was opened, so the copy ends however fast entries move.
  *
- * After the copy, `queue.owe` notes scheduled entries that come due, for the commit (see unclaimed.ts): their births (6
- * bytes) and hashes. Each of these is also noted only once, even if it is scheduled again. Entries queued later need no
- * note, because their items were new then, and an add keeps new items in the sync.
+ * After the copy, `queue.owe` notes only `cameDue`, the scheduled entries that come due, for the commit (see
+ * unclaimed.ts): their births (6 bytes) and hashes. Each of these is also noted only once, even if it is scheduled
+ * again. Entries queued later need no note, because their items were new then, and an add keeps new items in the sync.
  *
  * @param owes Lua: whether the script has a key for these notes, which it has if the segment takes part in a sync
  */
@@ -212,8 +212,9 @@ if ${owes} then
   local sync = call('HMGET', meta, '${OPENED_FIELD}', '${COPIED_FIELD}')
   queue.opened, queue.owing = tonumber(sync[1] or 0), sync[2] ~= '1'
 end
-function queue.owe(entries, wereScheduled)
-  if not (queue.owing or queue.owed and wereScheduled) then return end
+function queue.owe(entries, cameDue)
+  if not queue.owing then entries = queue.owed and cameDue or {} end
+  if #entries == 0 then return end
   local owed, last = {}, tonumber(call('ZRANGE', queue.owed, -1, -1, 'WITHSCORES')[2])
   if not queue.owing then last = math.max(last, ${CAME_DUE}) end
   for n = 1, #entries do

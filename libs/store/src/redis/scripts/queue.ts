@@ -54,7 +54,8 @@ end
  * lease: takes entries from the head of the queue and hides them for a while, in leases of LEASE_ENTRIES. ARGV: 9
  * attempts that make a dead letter (0: no limit), 10 entries, or 0 to answer a repeat only, 11 lease in ms, 12 bytes of
  * payloads, 13 '1' if the first entry may have more. If the queue is per-host: 14 entries per host, 15 the last turn
- * when the lease began, '' in its first script (see takeTurns). Returns "<first lease> <entries> <flag> <last turn>
+ * when the lease began, '' in its first script (see takeTurns). Later scripts bring back no entries, because their hosts
+ * would come before others, although their turns are later. Returns "<first lease> <entries> <flag> <last turn>
  * <states>\n", then the entries as in the leases. Flag: 1 if there is more to read, 2 if the next entry would exceed
  * the bytes, 3 if more lanes may have entries, 4 if it has leased nothing and the instance must continue the steps of
  * unclaimed.ts, else 0. States (only for a repeat, one character per entry): LEASED if still held, '-' if the answer
@@ -75,7 +76,7 @@ end
 local wanted = tonumber(ARGV[10])
 if wanted == 0 then return {'0 0 0 0 \\n', items} end${takeOver("{'0 0 4 0 \\n', items}")}
 local more = false
-if ${MAY_BE_DUE} then
+if ${hosts ? 'not tonumber(ARGV[15]) and ' : ''}${MAY_BE_DUE} then
 ${bringBack(hosts, 'ARGV[9]')}${leases(hosts)}${moveDue(hosts)}
   more = queue.moveDue()
   ${flushed(hosts)}

@@ -1,0 +1,136 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Filter, HostView } from '#store';
+import { clock } from '../support/clock.js';
+import { discover, made, makeFilter } from './calls.js';
+import { HELD_MS, HostCalls, urls } from './host-calls.js';
+import { payloads } from './queue-calls.js';
+import type { Subject } from './subject.js';
+
+const SECOND_MS = 1_000;
+/** How far apart times are in these tests. Longer than any test takes. */
+const STEP_MS = 600_000;
+const nameOf = (host: string): string => `${host}.example`;
+
+/** Entries that have come due since the last call, by the ends of leases, by delays and by schedules. */
+export function cameDueContract(subject: Subject): void {
+  const calls = new HostCalls(subject);
+  const make = (): Promise<Filter> => makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9 });
+  /** The queue's only entry comes due after `ms`. */
+  const WAYS = [
+    [
+      'leased',
+      async (filter: Filter, url: string, ms: number) => {
+        await discover(subject.store, filter, [url]);
+        await calls.lease(filter, 1, ms);
+      },
+    ],
+    [
+      'delayed',
+      async (filter: Filter, url: string, ms: number) => {
+        await discover(subject.store, filter, [url]);
+        await calls.release(filter, await calls.lease(filter, 1), { delayMs: ms });
+      },
+    ],
+    [
+      'scheduled',
+      (filter: Filter, url: string, ms: number) => calls.discover(filter, [url], { delayMs: ms }),
+    ],
+  ] as const;
+  const ageOf = async (filter: Filter): Promise<number | undefined> =>
+    (await calls.queueOf(filter)).oldestSeconds;
+  const get = (filter: Filter, host: string): Promise<HostView | undefined> =>
+    subject.store.hosts.get(filter, nameOf(host));
+
+  describe.each([
+    ['a queue', make],
+    ['a per-host queue', () => calls.make({})],
+  ] as const)('%s whose only entries have come due since the last call', (_, create) => {
+    it.each(WAYS)('describes the age of an entry that was %s', async (state, wait) => {
+      const filter = await create();
+      await wait(filter, 'http://a.example/', STEP_MS);
+      expect(await ageOf(filter)).toBeUndefined();
+      clock.advance(2 * STEP_MS);
+      // A scheduled entry counts as discovered at its time.
+      const steps = state === 'scheduled' ? 1 : 2;
+      const age = await ageOf(filter);
+      expect(age).toBeGreaterThanOrEqual((steps * STEP_MS) / SECOND_MS - 1);
+      expect(age).toBeLessThan(((steps + 1) * STEP_MS) / SECOND_MS);
+      const [entry] = await calls.lease(filter, 1, HELD_MS);
+      expect(await ageOf(filter)).toBeUndefined();
+      await calls.release(filter, [entry!]);
+      expect(await ageOf(filter)).toBeGreaterThanOrEqual(age!);
+    });
+
+    it.each(WAYS)('describes the age of the entry that came due first, which was %s', async (state, wait) => {
+      const filter = await create();
+      await wait(filter, 'http://a.example/first', STEP_MS);
+      clock.advance(STEP_MS / 2);
+      for (const [later, way] of WAYS) await way(filter, `http://a.example/${later}`, STEP_MS);
+      clock.advance((3 * STEP_MS) / 2);
+      const steps = state === 'scheduled' ? 1 : 2;
+      const age = await ageOf(filter);
+      expect(age).toBeGreaterThanOrEqual((steps * STEP_MS) / SECOND_MS - 1);
+      expect(age).toBeLessThan(((steps + 0.4) * STEP_MS) / SECOND_MS);
+    });
+
+    it('leases them in the order of their times', async () => {
+      const filter = await create();
+      const all = urls('a', 6);
+      const steps = [3, 1, 5, 2, 6, 4];
+      for (const [n, url] of all.entries()) await WAYS[n % 3]![1](filter, url, steps[n]! * STEP_MS);
+      clock.advance(7 * STEP_MS);
+      const expected = all.toSorted((a, b) => steps[all.indexOf(a)]! - steps[all.indexOf(b)]!);
+      const found: string[] = [];
+      for (let turn = 0; turn < all.length && found.length < all.length; turn++)
+        found.push(...payloads(await calls.lease(filter, all.length, HELD_MS)));
+      expect(found).toEqual(expected);
+    });
+  });
+
+  describe('hosts whose entries have come due since the last call', () => {
+    it('describe the age of entries of hosts that were not dropped', async () => {
+      const filter = await calls.make({});
+      for (const [state, wait] of WAYS) await wait(filter, urls(state, 1)[0]!, STEP_MS);
+      clock.advance(2 * STEP_MS);
+      expect(await ageOf(filter)).toBeGreaterThanOrEqual((2 * STEP_MS) / SECOND_MS - 1);
+      for (const host of ['leased', 'delayed']) await subject.store.hosts.drop(filter, nameOf(host), made());
+      const age = await ageOf(filter);
+      expect(age).toBeGreaterThanOrEqual(STEP_MS / SECOND_MS - 1);
+      expect(age).toBeLessThan((2 * STEP_MS) / SECOND_MS);
+      await subject.store.hosts.drop(filter, nameOf('scheduled'), made());
+      expect(await ageOf(filter)).toBeUndefined();
+    });
+
+    it('take turns in the order of these times, and of the times for which hosts wait', async () => {
+      const filter = await calls.make({ maxLeased: 1 });
+      const [leased, delayed, scheduled, slow, limited, last] = calls.sharing(6) as [string, ...string[]] &
+        Record<1 | 2 | 3 | 4 | 5, string>;
+      const url = (host: string): string => urls(host, 1)[0]!;
+      const began = clock.now();
+      await WAYS[2][1](filter, url(scheduled), 5 * STEP_MS);
+      await WAYS[1][1](filter, url(delayed), 2 * STEP_MS);
+      await WAYS[0][1](filter, url(leased), 3 * STEP_MS);
+      await discover(subject.store, filter, [url(slow)]);
+      const [entry] = await calls.lease(filter, 1);
+      await calls.release(filter, [entry!], { hostDelayMs: 4 * STEP_MS });
+      await discover(subject.store, filter, urls(limited, 2));
+      expect(await calls.lease(filter, 2, STEP_MS)).toHaveLength(1);
+      clock.advance(6 * STEP_MS);
+      await discover(subject.store, filter, [url(last)]);
+      const expected = [limited, delayed, leased, slow, scheduled, last];
+      const times: number[] = [];
+      for (const [n, host] of expected.entries()) {
+        const { nextAt } = (await get(filter, host))!;
+        times.push(nextAt!);
+        expect(nextAt! - began - (n + 1) * STEP_MS).toBeGreaterThanOrEqual(0);
+        expect(nextAt! - began - (n + 1) * STEP_MS).toBeLessThan(STEP_MS);
+      }
+      clock.advance(SECOND_MS);
+      for (const [n, host] of expected.entries()) expect((await get(filter, host))!.nextAt).toBe(times[n]);
+      const found: string[] = [];
+      for (let turn = 0; turn < expected.length && found.length < expected.length; turn++)
+        found.push(...payloads(await calls.lease(filter, expected.length, HELD_MS)));
+      expect(found.map((payload) => new URL(payload).hostname)).toEqual(expected.map(nameOf));
+    });
+  });
+}
