@@ -9,6 +9,8 @@ import type { Subject } from './subject.js';
 const SECOND_MS = 1_000;
 /** How far apart times are in these tests. Longer than any test takes. */
 const STEP_MS = 600_000;
+/** How far the clock is set back. Longer than any lease or delay. */
+const BACK_MS = 30 * 86_400_000;
 const nameOf = (host: string): string => `${host}.example`;
 
 /** Entries that have come due since the last call, by the ends of leases, by delays and by schedules. */
@@ -71,6 +73,24 @@ export function cameDueContract(subject: Subject): void {
       const age = await ageOf(filter);
       expect(age).toBeGreaterThanOrEqual((steps * STEP_MS) / SECOND_MS - 1);
       expect(age).toBeLessThan(((steps + 0.4) * STEP_MS) / SECOND_MS);
+    });
+
+    it('counts entries from before the clock was set back as waiting, wherever it shows them', async () => {
+      const filter = await create();
+      const [leased, delayed, scheduled] = urls('a', 3) as [string, string, string];
+      for (const [n, url] of [leased, delayed, scheduled].entries()) await WAYS[n]![1](filter, url, STEP_MS);
+      try {
+        clock.advance(-BACK_MS);
+        const expected = { waiting: 2, leased: 0, delayed: 0, scheduled: 1 };
+        expect(await calls.queueOf(filter)).toMatchObject({ ...expected, oldestSeconds: 0 });
+        if (filter.perHost) expect(await get(filter, 'a')).toMatchObject(expected);
+        const { entries } = await subject.store.queue.entries(filter, { state: 'waiting' }, 10);
+        expect(payloads(entries).sort()).toEqual([leased, delayed]);
+        expect(payloads(await calls.lease(filter, 10, HELD_MS)).sort()).toEqual([leased, delayed]);
+        expect(await calls.queueOf(filter)).toMatchObject({ waiting: 0, leased: 2, scheduled: 1 });
+      } finally {
+        clock.advance(BACK_MS);
+      }
     });
 
     it('leases them in the order of their times', async () => {

@@ -285,8 +285,7 @@ export class QueueModel {
   get states(): Record<EntryState, number> {
     const counts = { waiting: 0, leased: 0, delayed: 0, scheduled: 0, dead: 0 };
     for (const entry of this.entries) {
-      const isDue = 'until' in entry.place && entry.place.until <= this.now;
-      counts[isDue ? 'waiting' : stateOf(entry)]++;
+      counts[this.isDue(entry) ? 'waiting' : stateOf(entry)]++;
     }
     return counts;
   }

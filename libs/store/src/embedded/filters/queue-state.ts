@@ -1,4 +1,4 @@
-import type { QueueStats } from '../../port/index.js';
+import { MAX_LEASE_MS, type QueueStats } from '../../port/index.js';
 import { newLogs, waitingIn } from './logs.js';
 import { Marks } from './marks.js';
 
@@ -71,7 +71,7 @@ export class QueueState {
 
   /** False if no lease, delay or schedule has ended without its entries having moved. */
   mayBeDue(now: number): boolean {
-    return Math.min(this.earliestDue, this.earliestScheduled) <= now;
+    return Math.min(this.earliestDue, this.earliestScheduled) <= now || this.latestDue > now + MAX_LEASE_MS;
   }
 
   /** True if forgotten or dropped entries may still be stored. */

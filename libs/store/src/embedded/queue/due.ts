@@ -142,7 +142,7 @@ export class DueIndex {
     return undefined;
   }
 
-  /** The rows that are due, in order of time. */
+  /** The rows that are due, in order of time. Those from before the clock was set back come last: see `next`. */
   *until(now: number): Generator<Due, void, undefined> {
     const ends = this.range(0, now);
     const scheduled = this.range(FIRST_SCHEDULED, FIRST_SCHEDULED + now);
@@ -157,6 +157,7 @@ export class DueIndex {
           start = scheduled.next().value;
         }
       }
+      yield* this.range(now + MAX_LEASE_MS + 1, FIRST_SCHEDULED - 1);
     } finally {
       ends.return(undefined);
       scheduled.return(undefined);

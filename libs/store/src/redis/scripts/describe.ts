@@ -1,5 +1,5 @@
 import { CYCLE } from '../../age.js';
-import { dueEntries } from './due.js';
+import { dueEntries, TOO_LATE } from './due.js';
 import { LANE_RECORDS } from './lane-records.js';
 import { OLDEST } from './lanes.js';
 import { hasVoid, leases } from './queue-moves.js';
@@ -114,7 +114,7 @@ if not oldest then
 end`;
 
 const queueCounts = (hosts: boolean): string => `${dueEntries(hosts)}
-local delayed, onTime = call('ZCOUNT', queue.delayed, 0, now), 0
+local delayed, onTime = call('ZCOUNT', queue.delayed, 0, now) + call('ZCOUNT', queue.delayed, ${TOO_LATE}), 0
 if queue.scheduled > 0 then
   onTime = call('ZCOUNT', queue.delayed, '${SCHEDULED}', string.format('%.0f', ${SCHEDULED} + now))
 end

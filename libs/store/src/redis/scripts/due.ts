@@ -17,7 +17,7 @@ function queue.dueAt(at)
 end
 `;
 
-/** If a time is too far ahead, the clock has been set back since it was stored. Scheduled entries may have any time. */
+/** Times that are too far ahead are due: see TOO_LATE. Scheduled entries may have any time. */
 const MAY_COME_BACK = `queue.due > 0 and (queue.due <= now or queue.due > now + ${MAX_LEASE_MS})`;
 const MAY_BE_ON_TIME = 'queue.scheduled > 0 and queue.scheduledAt <= now and queue.checking == 0';
 /** Lua: whether an entry may be due. */
@@ -37,6 +37,9 @@ local function dueBetween(key, from, to, most, base)
   return members, times
 end
 `;
+/** Lua: the times that are so late that the clock has been set back since they were stored. */
+export const TOO_LATE = `string.format('(%.0f', now + ${MAX_LEASE_MS}), '(${SCHEDULED}'`;
+/** Lua: the stored times of scheduled entries that are due. */
 const ON_TIME = `'${SCHEDULED}', string.format('%.0f', ${SCHEDULED} + now)`;
 
 /**
@@ -105,9 +108,8 @@ function queue.moveDue()
   if mayComeBack then
     read('leased', queue.ends, ${dueLeases(hosts)}, 0, now)
     read('delayed', queue.delayed, ${dueDelayed(hosts)}, 0, now)
-    local late = string.format('(%.0f', now + ${MAX_LEASE_MS})
-    read('leased', queue.ends, ${dueLeases(hosts)}, late, '(${SCHEDULED}')
-    read('delayed', queue.delayed, ${dueDelayed(hosts)}, late, '(${SCHEDULED}')
+    read('leased', queue.ends, ${dueLeases(hosts)}, ${TOO_LATE})
+    read('delayed', queue.delayed, ${dueDelayed(hosts)}, ${TOO_LATE})
   end
   if mayBeOnTime then read('scheduled', queue.delayed, ${dueDelayed(hosts)}, ${ON_TIME}, ${SCHEDULED}) end
   move(sources, last)
@@ -150,8 +152,17 @@ const DELAYED_READ = 250;
  * (only their first bytes, idBytes), delayed entries, and scheduled ones. `most`: fewer than the limit. Needs leases.
  */
 export const dueEntries = (hosts: boolean): string => `${DUE_BETWEEN}
+local function comeBack(key, most)
+  local members, times = dueBetween(key, 0, now, most, 0)
+  local late, lateTimes = dueBetween(key, ${TOO_LATE}, most - #members, 0)
+  for n = 1, #late do
+    members[#members + 1] = late[n]
+    times[#members] = lateTimes[n]
+  end
+  return members, times
+end
 local function endedEntries()
-  local ends, endTimes = dueBetween(queue.ends, 0, now, ${LEASES_READ}, 0)
+  local ends, endTimes = comeBack(queue.ends, ${LEASES_READ})
   local opened, ended, times = {}, {}, {}
   for n = 1, #ends do
     if #ended >= ${ENDED_READ} then break end
@@ -168,13 +179,14 @@ local function endedEntries()
   end
   return ended, times
 end
-local function heldBetween(from, to, most, base)
-  local due, times = dueBetween(queue.delayed, from, to, most or ${DELAYED_READ}, base)
-  for n = 1, #due do due[n] = sub(due[n], 7) end
-  return due, times
+local function entriesOf(members, times)
+  for n = 1, #members do members[n] = sub(members[n], 7) end
+  return members, times
 end
-local function dueDelayed(most) return heldBetween(0, now, most, 0) end
-local function dueScheduled(most) return heldBetween(${ON_TIME}, most, ${SCHEDULED}) end
+local function dueDelayed(most) return entriesOf(comeBack(queue.delayed, most or ${DELAYED_READ})) end
+local function dueScheduled(most)
+  return entriesOf(dueBetween(queue.delayed, ${ON_TIME}, most or ${DELAYED_READ}, ${SCHEDULED}))
+end
 `;
 
 /**
