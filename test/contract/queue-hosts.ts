@@ -33,6 +33,17 @@ export function queueHostsContract(subject: Subject): void {
       expect(await lease(filter)).toEqual([]);
     });
 
+    it('serves a host again after those that came later', async () => {
+      const filter = await make({});
+      const [a, b] = calls.sharing(2) as [string, string];
+      for (const some of [urls(a, 2), urls(b, 1)]) {
+        await discover(subject.store, filter, some);
+        clock.advance(LONG_MS);
+      }
+      for (const url of [...urls(a, 1), ...urls(b, 1), ...urls(a, 1, 1)])
+        expect(await lease(filter, 1)).toEqual([url]);
+    });
+
     it('leases all entries of a host at a time by default, if hosts have no delay', async () => {
       const filter = await make({});
       const [a, b] = calls.sharing(2) as [string, string];

@@ -342,8 +342,7 @@ export class HostLanes {
   }
 
   /** Since when the lane could have been served, apart from its host's delay. */
-  private since({ served, known, dueAt, cameAt, freedAt }: HostLane): number {
-    if (served) return this.time;
+  private since({ known, dueAt, cameAt, freedAt }: HostLane): number {
     if (known === 0) return Math.max(cameAt ?? this.time, freedAt ?? 0);
     return dueAt > 0 ? dueAt : (freedAt ?? this.time);
   }
