@@ -83,6 +83,12 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
   addQuestions(program, run);
   addQueue(program, run);
   addHosts(program, run);
+  // A group runs its default command if the word after it is none of its commands.
+  for (const group of program.commands) {
+    const names = group.commands.map((command) => command.name()).join(', ');
+    for (const command of group.commands)
+      command.showHelpAfterError(`(commands of ${group.name()}: ${names}; add --help for the options)`);
+  }
   return program;
 }
 

@@ -38,7 +38,9 @@ export function seconds(min: number, max: number): (text: string) => number {
     const [, digits, unit = 's'] = TIME.exec(text) ?? [];
     const value = digits === undefined ? NaN : (Number(digits) * MS[unit as keyof typeof MS]) / 1_000;
     if (Number.isInteger(value) && value >= min && value <= max) return value;
-    throw new InvalidArgumentError(`It must be from ${min} to ${max} seconds; write it as 30s, 90m or 2h.`);
+    throw new InvalidArgumentError(
+      `It must be a whole number of seconds from ${min} to ${max}; write it as 30s, 90m or 2h.`,
+    );
   };
 }
 

@@ -259,6 +259,11 @@ describe('the command line', () => {
         /^unseen: no visited set or filter is called "nobody"; create it with unseen create\n$/,
       ],
       [
+        ['create', 'x', '--capacity', '5', '--per-host-delay', '1500ms'],
+        2,
+        /'1500ms' is invalid\. It must be a whole number of seconds from 1 to 86400/,
+      ],
+      [
         ['visit', 'nobody', '--parallel', '17'],
         2,
         /'17' is invalid\. It must be a whole number from 1 to 16\./,
@@ -266,7 +271,7 @@ describe('the command line', () => {
       [
         ['work', 'nobody', '--exec', 'true', '--lease', '0'],
         2,
-        /'0' is invalid\. It must be from 1 to 86400 seconds/,
+        /'0' is invalid\. It must be a whole number of seconds from 1 to 86400/,
       ],
     ];
     for (const [args, code, says] of cases) {
@@ -301,6 +306,14 @@ describe('the command line', () => {
     expect(await unseen(['discovr'])).toMatchObject({
       stderr: "error: unknown command 'discovr'\n(Did you mean discover?)\n(add --help for the options)\n",
     });
+    for (const [group, commands] of [
+      ['hosts', 'list, set, drop'],
+      ['queue', 'list, drop'],
+    ] as const)
+      expect(await unseen([group, 'block', set, 'a.example'])).toMatchObject({
+        code: 2,
+        stderr: `error: too many arguments for 'list'. Expected 1 argument but got 3.\n(commands of ${group}: ${commands}; add --help for the options)\n`,
+      });
     expect(await unseen(['--help'])).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('UNSEEN_API_KEY'),

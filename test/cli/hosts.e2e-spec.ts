@@ -62,7 +62,7 @@ describe.each(STORES)('the command line and hosts, $name store', ({ start }) => 
     });
     expect(await unseen(['create', 'x', '--capacity', '5', '--per-host-delay', '0'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`'0' is invalid. It must be from 1 to 86400 seconds`),
+      stderr: expect.stringContaining(`'0' is invalid. It must be a whole number of seconds from 1 to 86400`),
     });
   });
 
