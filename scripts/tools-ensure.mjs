@@ -1,9 +1,10 @@
 /**
- * Provides the tools for the tests. They are a Redis server, Chromium, Scrapy, and the examples' packages.
+ * Provides the tools for the tests. They are a Redis server, Chromium, Scrapy, the examples' packages, and redis-py's
+ * tests.
  *
- *   tools-ensure.mjs         uses installed tools, or installs them with the system's package manager and npm; with
- *                            LANE=core, only those of `npm test`
- *   tools-ensure.mjs TOOL …  does the same for some of them: redis, chromium, scrapy, examples
+ *   tools-ensure.mjs         uses installed tools, or installs them with the system's package manager, npm and pip;
+ *                            with LANE=core, only those of `npm test`; without those in SKIP_TOOLS=TOOL,TOOL
+ *   tools-ensure.mjs TOOL …  does the same for some of them: redis, chromium, scrapy, examples, redis-py
  */
 import { ensureTools } from './ensure.mjs';
 
