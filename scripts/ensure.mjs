@@ -6,6 +6,7 @@ import { findExamples } from './find-examples.mjs';
 import { findRedis, OLDEST_MAJOR } from './find-redis.mjs';
 import { findRedisPy, REDIS_PY } from './find-redis-py.mjs';
 import { findScrapy } from './find-scrapy.mjs';
+import { findScrapyRedis, SCRAPY_REDIS } from './find-scrapy-redis.mjs';
 import { PYTHON_TOOLS, runPip } from './pythons.mjs';
 import { installPackage } from './system-packages.mjs';
 
@@ -38,6 +39,14 @@ const PYTEST = {
   apk: ['py3-pytest py3-async-timeout py3-pip'],
   pacman: ['python-pytest python-async-timeout python-pip'],
 };
+
+/** scrapy-redis, and the packages that it needs besides Scrapy. */
+const SCRAPY_REDIS_PACKAGES = [
+  'scrapy-redis==0.9.1',
+  `redis==${REDIS_PY}`,
+  'six==1.17.0',
+  'async-timeout==5.0.1',
+];
 
 /** Installs a Redis server if none is recent enough, and prints which one is used. Exits on failure. */
 export function ensureRedis() {
@@ -105,6 +114,27 @@ function fetchRedisPy() {
   return spawnSync('tar', unpack, { stdio: 'inherit' }).status === 0 ? undefined : 'tar failed';
 }
 
+/** Installs scrapy-redis, and Scrapy, if no Python can import both, and prints which one is used. Exits on failure. */
+function ensureScrapyRedis() {
+  if (!findScrapyRedis()) {
+    ensureScrapy();
+    console.log(`${scrapyRedisComplaint()}.`);
+    const why = runPip([
+      'install',
+      '--no-deps',
+      '--upgrade',
+      '--target',
+      SCRAPY_REDIS,
+      ...SCRAPY_REDIS_PACKAGES,
+    ]);
+    const byHand = 'install scrapy-redis by hand, and set PYTHON to the Python that imports it';
+    if (why) fail(`scrapy-redis was not installed: ${why}; ${byHand}.`);
+    if (!findScrapyRedis()) fail(`${scrapyRedisComplaint()}, even after the installation; ${byHand}.`);
+  }
+  const { python, version } = findScrapyRedis();
+  console.log(`scrapy-redis ${version}: ${python}`);
+}
+
 /** Installs the examples' missing packages, and prints which. Exits on failure. */
 function ensureExamples() {
   for (const { name, folder, installed } of findExamples()) {
@@ -144,6 +174,10 @@ function redisPyComplaint() {
   return python ? '' : 'No Python has pytest, which the tests of redis-py need';
 }
 
+function scrapyRedisComplaint() {
+  return findScrapyRedis() ? '' : 'No Python that imports scrapy-redis was found';
+}
+
 /** The examples whose packages are missing, or an empty string. */
 function examplesComplaint() {
   const missing = findExamples().filter(({ installed }) => !installed);
@@ -159,6 +193,7 @@ const TOOLS = {
   scrapy: { ensure: ensureScrapy, complaint: scrapyComplaint },
   examples: { ensure: ensureExamples, complaint: examplesComplaint },
   'redis-py': { ensure: ensureRedisPy, complaint: redisPyComplaint },
+  'scrapy-redis': { ensure: ensureScrapyRedis, complaint: scrapyRedisComplaint },
 };
 
 const TOOLS_OF_LANE = { core: ['redis', 'chromium'], all: Object.keys(TOOLS) };
