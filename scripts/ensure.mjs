@@ -1,9 +1,13 @@
 import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { currentLane } from '../test/support/lanes.mjs';
 import { findChromium } from './find-chromium.mjs';
 import { findExamples } from './find-examples.mjs';
 import { findRedis, OLDEST_MAJOR } from './find-redis.mjs';
+import { findRedisPy, REDIS_PY } from './find-redis-py.mjs';
 import { findScrapy } from './find-scrapy.mjs';
+import { findScrapyRedis, SCRAPY_REDIS } from './find-scrapy-redis.mjs';
+import { PYTHON_TOOLS, runPip } from './pythons.mjs';
 import { installPackage } from './system-packages.mjs';
 
 const REDIS = {
@@ -28,6 +32,21 @@ const CHROMIUM = {
   apk: ['chromium'],
   pacman: ['chromium'],
 };
+
+const PYTEST = {
+  'apt-get': ['python3-pytest python3-async-timeout python3-pip'],
+  dnf: ['python3-pytest python3-async-timeout python3-pip'],
+  apk: ['py3-pytest py3-async-timeout py3-pip'],
+  pacman: ['python-pytest python-async-timeout python-pip'],
+};
+
+/** scrapy-redis, and the packages that it needs besides Scrapy. */
+const SCRAPY_REDIS_PACKAGES = [
+  'scrapy-redis==0.9.1',
+  `redis==${REDIS_PY}`,
+  'six==1.17.0',
+  'async-timeout==5.0.1',
+];
 
 /** Installs a Redis server if none is recent enough, and prints which one is used. Exits on failure. */
 export function ensureRedis() {
@@ -70,6 +89,52 @@ function ensureChromium() {
   console.log(`Chromium ${version}: ${path}`);
 }
 
+/** Fetches redis-py's sources and installs pytest if they are missing, and prints their place. Exits on failure. */
+function ensureRedisPy() {
+  const found = findRedisPy();
+  if (redisPyComplaint() !== '') {
+    console.log(`${redisPyComplaint()}.`);
+    if (process.env.REDIS_PY && !found.exists) fail(`REDIS_PY: ${redisPyComplaint()}`);
+    const why =
+      (found.python ? undefined : installPackage(PYTEST)) ?? (found.exists ? undefined : fetchRedisPy());
+    const byHand = `unpack the source distribution of redis ${REDIS_PY}, set REDIS_PY to its folder, and install pytest`;
+    if (why) fail(`The tests of redis-py were not installed: ${why}; ${byHand}.`);
+    if (redisPyComplaint() !== '') fail(`${redisPyComplaint()}, even after the installation; ${byHand}.`);
+  }
+  console.log(`Tests of redis-py: ${findRedisPy().folder}`);
+}
+
+/** Unpacks redis-py's source distribution, because only that has its tests. Returns the reason for a failure. */
+function fetchRedisPy() {
+  const name = `redis-${REDIS_PY}`;
+  const sources = ['--no-deps', '--no-binary', 'redis', '--dest', PYTHON_TOOLS];
+  const why = runPip(['download', ...sources, `redis==${REDIS_PY}`]);
+  if (why) return why;
+  const unpack = ['-xzf', join(PYTHON_TOOLS, `${name}.tar.gz`), '-C', PYTHON_TOOLS];
+  return spawnSync('tar', unpack, { stdio: 'inherit' }).status === 0 ? undefined : 'tar failed';
+}
+
+/** Installs scrapy-redis, and Scrapy, if no Python can import both, and prints which one is used. Exits on failure. */
+function ensureScrapyRedis() {
+  if (!findScrapyRedis()) {
+    ensureScrapy();
+    console.log(`${scrapyRedisComplaint()}.`);
+    const why = runPip([
+      'install',
+      '--no-deps',
+      '--upgrade',
+      '--target',
+      SCRAPY_REDIS,
+      ...SCRAPY_REDIS_PACKAGES,
+    ]);
+    const byHand = 'install scrapy-redis by hand, and set PYTHON to the Python that imports it';
+    if (why) fail(`scrapy-redis was not installed: ${why}; ${byHand}.`);
+    if (!findScrapyRedis()) fail(`${scrapyRedisComplaint()}, even after the installation; ${byHand}.`);
+  }
+  const { python, version } = findScrapyRedis();
+  console.log(`scrapy-redis ${version}: ${python}`);
+}
+
 /** Installs the examples' missing packages, and prints which. Exits on failure. */
 function ensureExamples() {
   for (const { name, folder, installed } of findExamples()) {
@@ -103,6 +168,16 @@ function scrapyComplaint() {
     : 'No Python that imports Scrapy was found';
 }
 
+function redisPyComplaint() {
+  const { folder, exists, python } = findRedisPy();
+  if (!exists) return `The tests of redis-py were not found in ${folder}`;
+  return python ? '' : 'No Python has pytest, which the tests of redis-py need';
+}
+
+function scrapyRedisComplaint() {
+  return findScrapyRedis() ? '' : 'No Python that imports scrapy-redis was found';
+}
+
 /** The examples whose packages are missing, or an empty string. */
 function examplesComplaint() {
   const missing = findExamples().filter(({ installed }) => !installed);
@@ -117,17 +192,29 @@ const TOOLS = {
   chromium: { ensure: ensureChromium, complaint: chromiumComplaint },
   scrapy: { ensure: ensureScrapy, complaint: scrapyComplaint },
   examples: { ensure: ensureExamples, complaint: examplesComplaint },
+  'redis-py': { ensure: ensureRedisPy, complaint: redisPyComplaint },
+  'scrapy-redis': { ensure: ensureScrapyRedis, complaint: scrapyRedisComplaint },
 };
 
-/** The tools that a lane's tests need. */
 const TOOLS_OF_LANE = { core: ['redis', 'chromium'], all: Object.keys(TOOLS) };
+
+/** The tools that the tests of this process's lane need, without those in SKIP_TOOLS. */
+function neededTools() {
+  const skipped = (process.env.SKIP_TOOLS ?? '').split(',').filter(Boolean);
+  checkNames(skipped);
+  return TOOLS_OF_LANE[currentLane()].filter((name) => !skipped.includes(name));
+}
 
 /** Installs the named tools, or those of this process's lane. Exits on failure. */
 export function ensureTools(names) {
+  checkNames(names);
+  for (const name of names.length > 0 ? names : neededTools()) TOOLS[name].ensure();
+}
+
+function checkNames(names) {
   const unknown = names.filter((name) => !Object.hasOwn(TOOLS, name));
   if (unknown.length > 0)
     fail(`Unknown tool: ${unknown.join(', ')}. The tools are ${Object.keys(TOOLS).join(', ')}.`);
-  for (const name of names.length > 0 ? names : TOOLS_OF_LANE[currentLane()]) TOOLS[name].ensure();
 }
 
 /**
@@ -136,7 +223,7 @@ export function ensureTools(names) {
  */
 export function checkTools() {
   let stopped = false;
-  for (const name of TOOLS_OF_LANE[currentLane()]) {
+  for (const name of neededTools()) {
     const complaint = TOOLS[name].complaint();
     if (complaint === '') continue;
     const isNeeded = name === 'redis' || process.env.CI === 'true';

@@ -9,9 +9,13 @@ const REDIS_VERSION = '7.0.0';
 
 /** Lines of INFO by section. Clients wait while `loading` is not 0. */
 const INFO: Readonly<Record<string, readonly string[]>> = {
-  SERVER: ['# Server', `redis_version:${REDIS_VERSION}`, 'server_name:unseen', 'redis_mode:standalone'],
+  SERVER: [
+    ...['# Server', `redis_version:${REDIS_VERSION}`, 'server_name:unseen', 'redis_mode:standalone'],
+    'arch_bits:64',
+  ],
   PERSISTENCE: ['# Persistence', 'loading:0'],
   REPLICATION: ['# Replication', 'role:master', 'connected_slaves:0'],
+  CLUSTER: ['# Cluster', 'cluster_enabled:0'],
 };
 const ALL_SECTIONS: readonly string[] = ['ALL', 'DEFAULT', 'EVERYTHING'];
 

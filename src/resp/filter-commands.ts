@@ -17,6 +17,7 @@ import {
 } from './command.js';
 import { RespError, syntaxError } from './error-reply.js';
 import { Operations } from './operations.js';
+import { numberIn } from './options.js';
 import { ok, type Reply, type ReplyWriter } from './reply-writer.js';
 import { assertName, Targets } from './targets.js';
 
@@ -190,13 +191,6 @@ function namesIn(args: CommandArguments): string[] {
 
 function sizeIn(args: CommandArguments, capacityAt: number) {
   return { name: args.text(0), capacity: numberIn(args, capacityAt), errorRate: CF_ERROR_RATE };
-}
-
-/** A number in decimal notation. The checks when creating the filter refuse numbers out of range. */
-function numberIn(args: CommandArguments, index: number): number {
-  const text = args.text(index);
-  if (/^(\d+(\.\d*)?|\.\d+)(e-?\d{1,3})?$/i.test(text)) return Number(text);
-  throw new RespError('ERR', `argument ${index + 1} must be a number, not ${show(text)}`);
 }
 
 /**

@@ -1,10 +1,10 @@
 import type { CommandArguments, ItemCommand, ItemResult, ItemResults, ItemsHead } from './command.js';
-import { RespError, syntaxError, wrongArity, writeProblem } from './error-reply.js';
+import { syntaxError, wrongArity, writeProblem } from './error-reply.js';
 import { ProblemError } from '../errors/problem.js';
 import { orderOf } from '../visited-sets/order.js';
 import { ttlOf } from '../visited-sets/ttl.js';
 import type { OptionName } from './option-names.js';
-import { optionsIn } from './options.js';
+import { numberIn, optionsIn } from './options.js';
 import type { ReplyWriter } from './reply-writer.js';
 
 /** The service results that mean "yes": added, present or removed. */
@@ -62,10 +62,11 @@ const AFTER_NAME: ItemsHead = { firstItem: 1 };
 const afterName = (): ItemsHead => AFTER_NAME;
 
 /**
- * An insertion's options, which precede `ITEMS`. Refuses options for creation, because these commands create nothing.
+ * An insertion's options, which precede `ITEMS`: flags, and numbers by their names. All but NOCREATE describe a filter to
+ * create. As in RedisBloom, they have no effect on a filter that exists. This service never creates one here.
  */
 const afterItems =
-  (name: string) =>
+  (name: string, flags: readonly string[], numbers: readonly string[]) =>
   (args: CommandArguments): ItemsHead => {
     for (let i = 1; i < args.count; i++) {
       const word = args.word(i);
@@ -73,18 +74,15 @@ const afterItems =
         if (i + 1 === args.count) throw wrongArity(name);
         return { firstItem: i + 1 };
       }
-      if (word === 'NOCREATE') continue;
-      if (['CAPACITY', 'ERROR', 'EXPANSION', 'NONSCALING'].includes(word)) {
-        const reserve = `${name.slice(0, 2)}.RESERVE`;
-        throw new RespError(
-          'ERR',
-          `${word} has no effect, because ${name} creates no filter; use ${reserve}`,
-        );
-      }
-      throw syntaxError('ITEMS is missing before the items');
+      if (flags.includes(word)) continue;
+      if (!numbers.includes(word)) break;
+      i++;
+      if (i === args.count) throw syntaxError(`${word} needs a value`);
+      numberIn(args, i);
     }
     throw syntaxError('ITEMS is missing before the items');
   };
+const afterCuckooItems = (name: string) => afterItems(name, ['NOCREATE'], ['CAPACITY']);
 
 /** Reads the options before URLs. */
 const urlHead =
@@ -111,7 +109,7 @@ export const ITEM_COMMANDS: Readonly<Record<string, ItemCommand>> = {
     ...INSERT,
     ...CF,
     verb: 'add',
-    head: afterItems('CF.INSERT'),
+    head: afterCuckooItems('CF.INSERT'),
     answer: each(countedOrFull),
   },
   'CF.ADDNX': { ...ONE, ...CF, verb: 'add', onlyAbsent: true, answer: one(changed) },
@@ -120,7 +118,7 @@ export const ITEM_COMMANDS: Readonly<Record<string, ItemCommand>> = {
     ...CF,
     verb: 'add',
     onlyAbsent: true,
-    head: afterItems('CF.INSERTNX'),
+    head: afterCuckooItems('CF.INSERTNX'),
     answer: each(countedIfAbsent),
   },
   'CF.EXISTS': { ...ONE, ...CF, verb: 'check', answer: one(present) },
@@ -133,7 +131,7 @@ export const ITEM_COMMANDS: Readonly<Record<string, ItemCommand>> = {
     ...INSERT,
     ...BF,
     verb: 'add',
-    head: afterItems('BF.INSERT'),
+    head: afterItems('BF.INSERT', ['NOCREATE', 'NONSCALING'], ['CAPACITY', 'ERROR', 'EXPANSION']),
     answer: each(changed),
   },
   'BF.EXISTS': { ...ONE, ...BF, verb: 'check', answer: one(present) },

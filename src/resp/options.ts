@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { show } from '../errors/show.js';
 import { showBytes } from '../errors/show-bytes.js';
 import type { CommandArguments } from './command.js';
-import { syntaxError } from './error-reply.js';
+import { RespError, syntaxError } from './error-reply.js';
 import { MEMBERS, type OptionName } from './option-names.js';
 
 /** Larger numbers stay text, so that errors show all their digits. */
@@ -64,4 +64,11 @@ function valueOf(name: OptionName, bytes: Buffer): string | number {
   if (name === 'KEY' || name === 'REASON') return text;
   if (name === 'PRIORITY') return text.toLowerCase();
   return NUMBER.test(text) ? Number(text) : text;
+}
+
+/** Argument `index`, a number in decimal notation. Throws RespError for other text. */
+export function numberIn(args: CommandArguments, index: number): number {
+  const text = args.text(index);
+  if (/^(\d+(\.\d*)?|\.\d+)(e-?\d{1,3})?$/i.test(text)) return Number(text);
+  throw new RespError('ERR', `argument ${index + 1} must be a number, not ${show(text)}`);
 }

@@ -53,31 +53,6 @@ describe.each(BOTH_STORES)('UNSEEN.* over the Redis protocol, $name store', ({ s
   const queueOf = async (name: string): Promise<unknown> =>
     ((await call(app, 'GET', `/v1/visited-sets/${name}`)).body as { queue: unknown }).queue;
 
-  it('crawls: discovers, leases, acknowledges, and forgets', async () => {
-    const name = await made();
-    expect(await unseen('DISCOVER', name, 'URLS', A, 'HTTPS://A.example:443/#x', B)).toEqual([
-      ...['new', 'seen', 'new'],
-    ]);
-    expect(await unseen('VISIT', name, 'urls', C, A)).toEqual(['new', 'seen']);
-    expect(await unseen('CHECK', name, 'URLS', C, 'https://d.example/')).toEqual(['seen', 'unseen']);
-    const leased = await lease(name, 'MAX', 10, 'SECONDS', 600);
-    expect(leased).toEqual([
-      { id: expect.any(String), url: A, attempt: 1 },
-      { id: expect.any(String), url: B, attempt: 1 },
-    ]);
-    expect(await lease(name)).toEqual([]);
-    const ids = idsOf(leased);
-    expect(await unseen('EXTEND', name, 'SECONDS', 700, 'IDS', ...ids)).toEqual(['extended', 'extended']);
-    expect(await unseen('RELEASE', name, 'NOCOUNT', 'IDS', ids[1]!)).toEqual(['released']);
-    expect(await unseen('ACK', name, 'IDS', ids[0]!, 'no id')).toEqual(['acked', 'unknown']);
-    expect(await lease(name)).toMatchObject([{ url: B, attempt: 1 }]);
-    expect(await unseen('FORGET', name, 'URLS', A, B, 'https://d.example/')).toEqual([
-      ...['forgotten', 'forgotten', 'absent'],
-    ]);
-    expect(await unseen('DISCOVER', name, 'URLS', A, C)).toEqual(['new', 'seen']);
-    expect(urlsOf(await lease(name, 'MAX', 10))).toEqual([A]);
-  });
-
   it('replies with maps in RESP 3, and arrays in RESP 2, with payloads', async () => {
     const name = await made();
     await http(name, 'urls/discover', { urls: [{ url: A, payload: 'é' }, B] });

@@ -59,6 +59,27 @@ describe.each(BOTH_STORES)('the Redis protocol, $name store', ({ start }) => {
     expect(await command('CF.COUNT', name, 'b')).toBe(2);
   });
 
+  it('takes the options for creation in an insertion, which have no effect on a filter that exists', async () => {
+    const [cf, bf] = [await reserved('CF'), await reserved('BF')];
+    const create = ['CAPACITY', 5, 'ERROR', 0.1, 'EXPANSION', 4, 'NONSCALING'];
+    expect(await command('CF.INSERT', cf, 'CAPACITY', 5, 'ITEMS', 'a')).toEqual([1]);
+    expect(await command('CF.INSERTNX', cf, 'CAPACITY', 5, 'NOCREATE', 'ITEMS', 'a', 'b')).toEqual([0, 1]);
+    expect(await command('BF.INSERT', bf, ...create, 'ITEMS', 'capacity', 'items')).toEqual([1, 1]);
+    expect(await command('BF.INFO', bf, 'CAPACITY')).toEqual([1_000]);
+    const absent = freshName();
+    await expect(command('BF.INSERT', absent, ...create, 'ITEMS', 'a')).rejects.toThrow('ERR not found: ');
+    await expect(command('BF.INSERT', bf, 'CAPACITY', 'ITEMS', 'a')).rejects.toThrow(
+      'ERR argument 3 must be a number, not "ITEMS"',
+    );
+    await expect(command('BF.INSERT', bf, 'ITEMS')).rejects.toThrow('ERR wrong number of arguments');
+    await expect(command('BF.INSERT', bf, 'NOCREATE', 'CAPACITY')).rejects.toThrow(
+      'ERR syntax error: CAPACITY needs a value',
+    );
+    await expect(command('CF.INSERT', cf, ...create, 'ITEMS', 'a')).rejects.toThrow(
+      'ERR syntax error: ITEMS is missing before the items',
+    );
+  });
+
   it('adds an item once to a BF filter', async () => {
     const name = await reserved('BF', 1_000, 'NONSCALING');
     expect(await command('TYPE', name)).toBe('MBbloom--');
@@ -176,9 +197,6 @@ describe.each(BOTH_STORES)('the Redis protocol, $name store', ({ start }) => {
     await expect(command('CF.ADD', 'x')).rejects.toThrow(
       "ERR wrong number of arguments for 'cf.add' command",
     );
-    await expect(command('CF.INSERT', 'x', 'CAPACITY', 5, 'ITEMS', 'a')).rejects.toThrow(
-      'ERR CAPACITY has no effect, because CF.INSERT creates no filter; use CF.RESERVE',
-    );
   });
 
   it('answers the commands that clients send first', async () => {
@@ -195,7 +213,10 @@ describe.each(BOTH_STORES)('the Redis protocol, $name store', ({ start }) => {
           'qbuf=0 qbuf-free=0 argv-mem=0 obl=0 oll=0 omem=0 tot-mem=0 resp=[23]\\n$',
       ),
     );
-    expect(await redis.info()).toContain('redis_version:7.0.0\r\n');
+    for (const line of ['redis_version:7.0.0', 'arch_bits:64', 'cluster_enabled:0']) {
+      expect(await redis.info()).toContain(`${line}\r\n`);
+    }
+    expect(await redis.info('cluster')).toBe('# Cluster\r\ncluster_enabled:0\r\n');
     expect(await command('COMMAND', 'DOCS')).toEqual([]);
     await expect(command('CLIENT', 'TRACKING', 'ON')).rejects.toThrow(
       'ERR CLIENT "TRACKING" is not supported',

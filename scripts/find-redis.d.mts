@@ -1,0 +1,2 @@
+/** A program's full path in the PATH. */
+export function which(program: string): string | undefined;
