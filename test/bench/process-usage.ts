@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** Linux counts the times of whole processes in hundredths of a second, at any clock rate of its own. */
+/** Linux reports the times of whole processes in hundredths of a second, whatever the kernel's own clock rate. */
 const TICK_US = 10_000;
 const KIB = 1024;
 /** State of a socket in /proc/net/tcp. */

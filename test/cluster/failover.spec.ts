@@ -186,8 +186,8 @@ async function recovered(store: RedisStore, filter: Filter): Promise<void> {
 }
 
 /**
- * Expects that each writer has lost only a suffix of its confirmed items in the killed master's segments, and none
- * elsewhere. Returns how many confirmed items are lost.
+ * Expects that each writer has lost only a suffix of its confirmed items in the killed master's segments, and nothing
+ * elsewhere. Returns the number of lost items.
  */
 async function expectSuffixLost(
   store: RedisStore,

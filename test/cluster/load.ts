@@ -68,9 +68,7 @@ async function attempt(store: Store, filter: Filter, item: string, deadlineMs: n
   }
 }
 
-/**
- * Repeats every attempt with its operation key. Expects each to get its first answer, and each item to be stored once.
- */
+/** Repeats every attempt with its operation key. Expects the first answer to each, and every item to be stored once. */
 export async function expectEachOnce(
   store: Store,
   filter: Filter,

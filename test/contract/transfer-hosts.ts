@@ -231,7 +231,7 @@ export function transferHostsContract(subject: Subject): void {
       for await (const part of subject.store.transfer.export(filter)) {
         if (part.type !== 'queue' || !part.hosts) continue;
         for (const { name } of part.hosts) found.add(name);
-        // No host has a turn while one of its entries is leased.
+        // A host has no turn while one of its entries is leased.
         if (++pages === 1) {
           for (let n = 0; n < 10; n++) leased.push(...(await calls.lease(filter, 50, HELD_MS)));
         } else await calls.ack(filter, leased.splice(0));

@@ -122,7 +122,7 @@ describe('a slow client is cut off', () => {
 });
 
 describe('an endless client is cut off', () => {
-  // Its pauses don't count, however long they are on a slow machine.
+  // Allows long pauses, so that only the total size matters, even on a slow machine.
   const { running, client } = service({
     ...{ REQUEST_TIMEOUT_MS: '3600000', STREAM_IDLE_MS: '3600000', STREAM_MIN_RATE: '1' },
     ...{ MAX_BODY_BYTES: String(256 * KIB), MAX_STREAM_BYTES: String(512 * KIB) },

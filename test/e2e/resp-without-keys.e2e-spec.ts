@@ -6,9 +6,9 @@ import { RespClient } from '../support/resp-client.js';
 import { until } from '../support/until.js';
 import { STORES } from './stores.js';
 
-/** Longer than an instance relies on the answer of the store that no key exists. */
+/** Longer than an instance relies on the store's answer that no key exists. */
 const EXPIRED_MS = 3_000;
-/** Larger than a command of a client that lacks a key may be. */
+/** Larger than any command may be before the client has sent a key. */
 const LARGE = 'x'.repeat(20_000);
 const LARGE_REPLY = `$${LARGE.length}\r\n${LARGE}\r\n`;
 
