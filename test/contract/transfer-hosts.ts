@@ -176,7 +176,7 @@ export function transferHostsContract(subject: Subject): void {
       expect(await calls.take(copied)).toEqual(urls('a', 1));
     });
 
-    it('take the last of a host’s several lanes', async () => {
+    it('take a host’s last lane if the file has several', async () => {
       const { New, Limited } = Added;
       const filter = await make({ maxUrls: 2 });
       await discover(subject.store, filter, [...urls('a', 2), ...urls('b', 1)]);

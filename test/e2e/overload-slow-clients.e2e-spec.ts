@@ -185,7 +185,7 @@ describe('a client that is slow but active', () => {
   });
 });
 
-it('a client that reads its answers in sips, without long pauses, is also cut off', async () => {
+it('a client that reads its answers in small pieces, without long pauses, is also cut off', async () => {
   const app = await startApp({ REQUEST_TIMEOUT_MS: '500' });
   const requests = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'.repeat(MOST_WAITING);
   try {

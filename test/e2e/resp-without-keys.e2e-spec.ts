@@ -29,7 +29,7 @@ async function connect(app: TestApp): Promise<RespClient> {
 }
 
 describe.each(STORES)('a connection to a service without keys, $name store', ({ start }) => {
-  it('goes on after the answer of the store that no key exists has expired', async () => {
+  it('goes on after the store’s answer that no key exists has expired', async () => {
     const app = await start({ RESP_PORT: '0' });
     try {
       const client = await connect(app);
