@@ -58,7 +58,7 @@ interface Times {
   readonly starts: Measured[];
 }
 
-/** Each set has its own process, because of the memory. */
+/** Each set has its own process, so that its memory can be measured. */
 async function timesOf(name: string, urls: number, hosts: number, { quick }: BenchOptions): Promise<Times> {
   const dataDir = await makeDataDir();
   let service = await Service.start({ dataDir });

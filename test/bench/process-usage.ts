@@ -16,7 +16,7 @@ export function cpuMicros(pid: number): number {
   return SCHEDULER_TELLS ? threadMicros(pid) : tickMicros(pid);
 }
 
-/** No threads of a service end while it is measured: the pools of Node and LMDB keep theirs. */
+/** No threads of a service end while it is measured, because the pools of Node and LMDB keep theirs. */
 function threadMicros(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`);
   const nanos = threads.map((id) =>

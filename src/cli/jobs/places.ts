@@ -32,7 +32,7 @@ export class Places {
     return found?.run.placeOf?.(entry - found.from);
   }
 
-  /** Frees the memory of the entries before `entry`. Nobody needs their places any more. */
+  /** Frees the memory of the entries before `entry`, whose places aren't needed any more. */
   forget(entry: number): void {
     while (this.runs[0] && this.runs[0].end <= entry) this.runs.shift();
   }

@@ -76,7 +76,7 @@ export class QueueRows {
     return knowsHosts(this.state) ? this.laneOfEntry(entry).name : undefined;
   }
 
-  /** The lane with this key, which has a record. */
+  /** The lane with this key. It must have a record. */
   laneOf(key: Buffer): HostLane {
     if (this.lane?.key.equals(key)) return this.lane;
     const { lanes } = this.database;
