@@ -57,8 +57,8 @@ export class Sweeper {
   }
 
   /**
-   * Call it after a sync was committed. Deletes the lanes of hosts without entries, unless the sync kept URLs of these
-   * hosts. If a crash interrupts this, lanes are deleted when they are used.
+   * Deletes the lanes of hosts without entries, unless the sync kept URLs of these hosts. Call it after a sync was
+   * committed. If a crash interrupts this, lanes are deleted when they are used.
    */
   renewLanes(state: FilterState): void {
     if (!knowsHosts(state) || state.filter.perHost.maxUrls === undefined) return;
@@ -66,8 +66,8 @@ export class Sweeper {
   }
 
   /**
-   * Call it after a sync was committed, and after memory was loaded. Removes the scheduled entries that the commit has
-   * voided, and resolves when they are gone.
+   * Removes the scheduled entries that a sync's commit has voided, and resolves when they are gone. Call it after a
+   * sync was committed, and after memory was loaded.
    */
   async removeUnkept(state: FilterState): Promise<void> {
     if (state.queue.unkeptUntil > 0) await this.removals.start(state);
