@@ -192,7 +192,7 @@ function sizeIn(args: CommandArguments, capacityAt: number) {
   return { name: args.text(0), capacity: numberIn(args, capacityAt), errorRate: CF_ERROR_RATE };
 }
 
-/** A number in decimal notation. Creating the filter checks the number's range. */
+/** A number in decimal notation. The checks when creating the filter refuse numbers out of range. */
 function numberIn(args: CommandArguments, index: number): number {
   const text = args.text(index);
   if (/^(\d+(\.\d*)?|\.\d+)(e-?\d{1,3})?$/i.test(text)) return Number(text);

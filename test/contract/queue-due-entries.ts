@@ -121,7 +121,7 @@ export function queueDueEntriesContract(subject: Subject): void {
           for (let after: string | undefined, more = true; more; pages++) {
             const page = await subject.store.queue.entries(filter, query, 5, after);
             for (const { payload } of page.entries) found.add(payload);
-            // A change moves the due entries in its own segments.
+            // A change takes back due entries in its segments.
             if (pages === 1)
               await discover(subject.store, filter, [...urls('a', 1, 90), ...urls('b', 1, 90)]);
             after = page.next;
