@@ -55,7 +55,7 @@ export async function* lineBlocks(
   const runs = input.lines(limits);
   let from = 1;
   let lines: string[] = [];
-  // Length of the last block yielded, which is in the store while the next one is read.
+  // The length of the last block yielded. The store may still be working on it while the next one is read.
   let given = 0;
   const take = (count: number): Promise<LineBlock> => {
     const taken = lines.slice(0, count);

@@ -22,7 +22,7 @@ export interface Outcome {
   exit: Exit;
   /** Resolves when all results are written. */
   flush: () => Promise<void>;
-  /** Makes signals end the command. */
+  /** Lets signals end the command. */
   listen: () => void;
 }
 
@@ -63,7 +63,7 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
       outcome.listen();
       const context = contextOf(program.opts<GlobalOptions>(), interruption);
       outcome.flush = () => context.output.flush();
-      // Fails immediately if the service is unavailable now. Later calls wait for it.
+      // Fail immediately if the service is unavailable now. Later calls wait for it.
       await context.client.ready({ signal: interruption.soft });
       // The last argument is the command itself.
       outcome.exit = await act(context, ...(args.slice(0, -1) as never[]));
@@ -92,7 +92,7 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
   return program;
 }
 
-/** Commander's message, with its arguments escaped. Only commander's own suggestion begins a line. */
+/** Escapes the arguments in commander's message, so none of them can begin a line. Only commander's suggestion does. */
 function usageError(text: string): string {
   const { 0: end, index } = /(\n\(Did you mean [^\n]*\))?\n$/.exec(text) ?? { 0: '', index: text.length };
   return visible(text.slice(0, index)) + end;

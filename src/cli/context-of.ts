@@ -8,7 +8,7 @@ import { Output } from './terminal/output.js';
 export const DEFAULT_URL = 'http://127.0.0.1:3000';
 /** Long enough for the service to restart. */
 const PATIENCE_MS = 120_000;
-/** The line may show progress. */
+/** Clears the progress line, if there is one. */
 const CLEAR_LINE = '\r\u001b[K';
 
 /** Options for all commands. */

@@ -73,7 +73,7 @@ const LONGEST = 500;
 /** The text as one line that is safe on a terminal. */
 export function oneLine(text: string): string {
   let line = '';
-  // Ends between two characters, so that it cuts no escape sequence.
+  // Iterates over characters, so that it never cuts an escape sequence.
   for (const character of text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()) {
     const longer = line + visible(character);
     if (longer.length > LONGEST) return `${line}…`;

@@ -1,6 +1,6 @@
 import { Interrupted } from './ending.js';
 
-/** How long work in progress may take to end after the first signal, unless a command asks for more. */
+/** How long work in progress may take after the first signal, unless a command asks for more. */
 const GRACE_MS = 5_000;
 /** How long the final clean-up may take after the second signal. */
 const LAST_MS = 5_000;

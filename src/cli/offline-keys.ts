@@ -15,7 +15,7 @@ import type { ListedKeyView } from '../auth/key.view.js';
 import { KeysService } from '../auth/keys.service.js';
 import { Exit, UsageError } from './ending.js';
 
-/** A command for keys. A key's members are validated like those of a request. */
+/** A command for keys. The key is validated like the key in a request. */
 export type OfflineKeys =
   | { readonly verb: 'list' }
   | { readonly verb: 'create'; readonly key: Readonly<Record<string, unknown>> }
@@ -29,8 +29,8 @@ export interface Failure {
 }
 
 /**
- * Creates, lists or revokes keys in the store that the settings name. Keys and lists go to stdout, audit lines to
- * stderr. Returns the failure, if any.
+ * Creates, lists or revokes keys in the store that the settings name. Writes keys and lists to stdout, and audit lines
+ * to stderr. Returns the failure, if any.
  */
 export async function offlineKeys(command: OfflineKeys): Promise<Failure | undefined> {
   try {
@@ -65,8 +65,8 @@ async function manage(command: OfflineKeys, config: Config): Promise<void> {
 }
 
 /**
- * Throws if the data directory is missing. For list and revoke, that is a typo, and opening the embedded store would
- * create the directory.
+ * Throws if the data directory is missing. The embedded store would create the directory, but for `list` and `revoke`,
+ * a missing one means a typo.
  */
 async function assertData({ store, dataDir }: Config): Promise<void> {
   if (store !== 'embedded') return;

@@ -7,7 +7,7 @@ import { commandTree, type Outcome } from './command-tree.js';
 const interruption = new Interruption();
 const outcome: Outcome = { exit: Exit.Done, flush: async () => undefined, listen: () => undefined };
 let ignore: (() => void) | undefined;
-// Not for commands that handle signals themselves, like the service.
+// Commands that handle signals themselves, like the service, never call this.
 outcome.listen = () => (ignore = interruption.listen(() => process.exit(Exit.Interrupted)));
 
 try {
@@ -20,7 +20,7 @@ try {
 } finally {
   ignore?.();
 }
-// Exits even if connections and sources are still open.
+// Open connections and sources would keep the process alive.
 if (ignore) process.exit();
 
 function ended(error: unknown): Exit {

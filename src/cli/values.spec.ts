@@ -37,7 +37,7 @@ describe('option values', () => {
 
   it.each([
     ['2030-01-31T12:00:00Z', '2030-01-31T12:00:00Z'],
-    // The service refuses it.
+    // Passed on unchanged: the service refuses it.
     ['2030-02-31', '2030-02-31'],
     ['1500ms', '2026-01-01T00:00:01.500Z'],
     ['90m', '2026-01-01T01:30:00.000Z'],

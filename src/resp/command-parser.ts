@@ -13,7 +13,7 @@ export interface CommandLimits {
 }
 
 /**
- * The input isn't a command, or a command exceeds a limit. The parser can't read any later input, so the connection
+ * The input isn't a command, or a command exceeds a limit. The parser can't find the next command, so the connection
  * must close.
  */
 export class ProtocolFault extends Error {}
@@ -24,7 +24,7 @@ const CR = 0x0d;
 const LF = 0x0a;
 const ZERO = 0x30;
 const EMPTY = Buffer.alloc(0);
-/** Every number within the limits has at most this many digits. */
+/** Enough for every number within the limits. */
 const MOST_DIGITS = 10;
 const LEAST_ROOM = 64 * 1024;
 
@@ -32,12 +32,12 @@ const LEAST_ROOM = 64 * 1024;
  * Splits a connection's input into commands: arrays of bulk strings, the only form that clients send. Each command's
  * first byte must be `*`, so a request from a web page is refused at its first byte.
  *
- * It remembers each argument of an incomplete command, and copies each byte at most twice on average, so a client that
- * sends single bytes costs no more than their receipt.
+ * The parser remembers the arguments of an incomplete command, and copies each byte at most twice on average. So a
+ * client that sends single bytes costs little more than receiving them.
  */
 export class CommandParser {
   private bytes: Buffer = EMPTY;
-  /** End of the input in `bytes`. The rest of the buffer is room for more. */
+  /** End of the input in `bytes`. The buffer may have free space after it. */
   private end = 0;
   private at = 0;
   /** Where the current command begins. */
@@ -50,7 +50,7 @@ export class CommandParser {
 
   constructor(public limits: CommandLimits) {}
 
-  /** How many bytes belong to commands that `next` has not returned yet. */
+  /** Number of bytes in commands that `next` has not returned yet. */
   get unreadBytes(): number {
     return this.end - this.start;
   }
@@ -77,8 +77,8 @@ export class CommandParser {
   }
 
   /**
-   * The next command, or undefined until more input arrives. Throws ProtocolFault, and from then on always the same
-   * one.
+   * Returns the next command, or undefined until more input arrives. Once it has thrown a ProtocolFault, it always
+   * throws the same one.
    */
   next(): RespCommand | undefined {
     if (this.fault !== undefined) throw this.fault;
@@ -94,7 +94,7 @@ export class CommandParser {
     if (this.arguments === 0) {
       if (this.skipEmptyLines()) return undefined;
       if (this.at === this.end) {
-        // An idle connection keeps no memory.
+        // Free the memory of an idle connection.
         this.replace(EMPTY, 0);
         return undefined;
       }
@@ -117,8 +117,8 @@ export class CommandParser {
   }
 
   /**
-   * Skips empty lines between commands, which some clients send and Redis ignores. Returns true if one may be
-   * incomplete.
+   * Skips empty lines between commands. Some clients send them, and Redis ignores them. Returns true if the last one
+   * may be incomplete.
    */
   private skipEmptyLines(): boolean {
     const { bytes, end } = this;
@@ -157,7 +157,9 @@ export class CommandParser {
     return true;
   }
 
-  /** The number in a line such as `*3` or `$5`. If the line is incomplete, leaves it unread and returns undefined. */
+  /**
+   * Reads the number in a line such as `*3` or `$5`. If the line is incomplete, leaves it unread and returns undefined.
+   */
   private header(type: number, requirement: string): number | undefined {
     const { bytes, end } = this;
     let at = this.at;
@@ -180,7 +182,7 @@ export class CommandParser {
     return value;
   }
 
-  /** Continues in another buffer, which begins with the unread bytes. */
+  /** Continues in another buffer that begins with the unread bytes. */
   private replace(bytes: Buffer, end: number): void {
     const moved = this.start;
     for (let i = 0; i < this.span.length; i++) this.span[i] = (this.span[i] as number) - moved;

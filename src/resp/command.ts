@@ -50,7 +50,7 @@ export interface ItemCommand extends Arity {
   readonly verb: 'add' | 'check' | 'remove' | 'count' | 'discover';
   /** Adds only absent items, even if the filter counts copies of an item. */
   readonly onlyAbsent?: true;
-  /** Takes the URLs of visited sets only, and replies with the results that HTTP has, such as `invalid`. */
+  /** Accepts only URLs in visited sets, and replies with HTTP's results, such as `invalid`. */
   readonly urls?: true;
   /** Reads the arguments before the items. Throws RespError for invalid options. */
   readonly head: (args: CommandArguments) => ItemsHead;
@@ -64,7 +64,7 @@ export interface DataCall {
   readonly caller: Principal;
   /** The command's name, for operations and the audit log. */
   readonly command: string;
-  /** For commands that wait. */
+  /** The client, for commands that wait. */
   readonly client: WaitingClient;
 }
 

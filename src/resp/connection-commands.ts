@@ -4,7 +4,7 @@ import { RespError, syntaxError, wrongArity } from './error-reply.js';
 import { ok, type Reply } from './reply-writer.js';
 import type { Session } from './session.js';
 
-/** The Redis version that the protocol matches. Clients read it to choose features. */
+/** The Redis version whose protocol this service follows. Clients choose features by it. */
 const REDIS_VERSION = '7.0.0';
 
 /** Lines of INFO by section. Clients wait while `loading` is not 0. */
@@ -134,7 +134,7 @@ function client(args: CommandArguments, session: Session): Reply {
   }
 }
 
-/** Older versions of redis-py fail if a field is absent. The figures that this service does not have are 0. */
+/** Older versions of redis-py fail if a field is absent, so figures that this service doesn't have are 0. */
 function clientInfo({ id, remote, ageSeconds, name, write }: Session): string {
   const buffers = 'qbuf=0 qbuf-free=0 argv-mem=0 obl=0 oll=0 omem=0 tot-mem=0';
   return (

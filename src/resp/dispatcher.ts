@@ -45,7 +45,7 @@ export class Dispatcher {
       assertOutside(session, unit.commandName);
       if (unit.kind === 'items') await this.runItems(unit, session);
       else if (unit.kind === 'single') await this.runOne(unit, session);
-      // A client without credentials learns nothing about commands.
+      // Report missing credentials first, so that strangers learn nothing about commands.
       else if (session.isLockedOut) await session.caller(unit.commandName);
       if (unit.kind === 'refused') throw unit.problem;
     } catch (error) {

@@ -16,7 +16,7 @@ const WORDS: Partial<Readonly<Record<ErrorCode, string>>> = {
   STORE_FULL: 'OOM',
 };
 
-/** A problem with one of Redis' own code words, or one that clients look for. */
+/** A problem with a code word of its own: one of Redis, or one that clients look for. */
 export class RespError extends ProblemError {
   constructor(
     readonly word: string,
@@ -35,13 +35,13 @@ export function syntaxError(detail: string): RespError {
   return new RespError('ERR', `syntax error: ${detail}`);
 }
 
-/** Writes a problem as an error reply: the word, and HTTP's detail where it fits. */
+/** Writes a problem as an error reply: the code word and, where it fits, HTTP's detail. */
 export function writeProblem(write: ReplyWriter, problem: ProblemError): void {
   const word = problem instanceof RespError ? problem.word : (WORDS[problem.code] ?? problem.code);
   write.error(word, detailOf(problem));
 }
 
-/** Some errors' details name parts of HTTP that commands and replies don't have. */
+/** Rewords details that name parts of HTTP, which commands and replies don't have. */
 function detailOf(problem: ProblemError): string {
   const { code, headers } = problem;
   switch (problem instanceof RespError ? undefined : code) {

@@ -27,7 +27,7 @@ export const CF_ERROR_RATE = 0.01;
 /** Maximum number of names in EXISTS, DEL and UNLINK. */
 const MOST_NAMES = 100;
 
-/** A filter's figures. Null if the filter doesn't have one. */
+/** A filter's figures. A value is null if it doesn't apply to the filter. */
 type Figures = readonly (readonly [label: string, value: number | null])[];
 
 /** The commands on whole filters. They do the same as the routes for filters. */
@@ -154,7 +154,7 @@ export class FilterCommands {
   }
 }
 
-/** A new layer is 2.7 times as large as the last one, but clients expect a whole number. */
+/** Clients expect a whole number. A new layer is in fact 2.7 times as large as the last one. */
 const EXPANSION = 3;
 
 /** The names of BF.INFO's figures, in reply order. */
@@ -183,7 +183,7 @@ function writeFigure(write: ReplyWriter, value: number | null): void {
   else write.integer(value);
 }
 
-/** The names that a command lists. Each costs as much as a separate command. */
+/** The names in a command's arguments. Each costs as much as a separate command. */
 function namesIn(args: CommandArguments): string[] {
   if (args.count <= MOST_NAMES) return args.all();
   throw new RespError('ERR', `a command may list at most ${MOST_NAMES} names, not ${args.count}`);

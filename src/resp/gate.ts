@@ -15,7 +15,7 @@ import type { Principal } from '../request/principal.js';
 import type { Scope } from '../request/scope.js';
 import type { Session } from './session.js';
 
-/** Commands on data that ask for permission to run: one command, or a run's calls. */
+/** Commands on data that ask for permission to run: a single command, or the calls of a run. */
 export interface Entry {
   readonly session: Session;
   readonly commandName: string;
@@ -28,14 +28,14 @@ export interface Entry {
 /** Work for an entry's first `commands` commands. */
 type Work<T> = (caller: Principal, commands: number, permit: RequestPermit) => Promise<T>;
 
-/** An entry's outcome: the result of its work, and the error for commands that exceed the rate limit. */
+/** The result of an entry's work, and the error for commands that exceed the rate limit. */
 export interface Passed<T> {
   readonly result: T | undefined;
   readonly within: number;
   readonly refusal?: ProblemError;
 }
 
-/** Does for commands what the HTTP hooks do for requests, with the same parts and in the same order. */
+/** Checks commands as the HTTP hooks check requests, with the same parts and in the same order. */
 @Injectable()
 export class Gate {
   constructor(

@@ -19,7 +19,7 @@ const changed: WriteItem = (write, result) => write.boolean(YES.has(result));
 const present: WriteItem = (write, result) => write.boolean(PRESENT.has(result));
 const member: WriteItem = (write, result) => write.integer(PRESENT.has(result) ? 1 : 0);
 const multiplicity: WriteItem = (write, result) => write.integer(result as number);
-/** A multiset counts every item it gets. */
+/** Always true, because a multiset counts every item it gets. */
 const counted: WriteItem = (write) => write.boolean(true);
 /** Like `counted`, but RedisBloom reports a full filter as -1 in an array. */
 const countedOrFull: WriteItem = (write, result) => {
@@ -33,7 +33,7 @@ const countedIfAbsent: WriteItem = (write, result) => {
   else write.integer(YES.has(result) ? 1 : 0);
 };
 
-/** Answers a call with one item. */
+/** Answers a call that has one item. */
 const one =
   (item: WriteItem) =>
   (write: ReplyWriter, { all, from }: ItemResults): void =>

@@ -45,8 +45,8 @@ export class ItemRunner {
   ) {}
 
   /**
-   * The results of the first `calls` calls, one per item. If a call fails, its first item's result is the error. If an
-   * error affects the whole run, throws it before any change.
+   * The results of the first `calls` calls, one per item. If a single call fails, its first item's result is the error.
+   * If an error affects the whole run, throws it before changing anything.
    */
   async run(run: ItemRun, calls: number, caller: Principal): Promise<ItemResult[]> {
     const { target, command, begins } = run;
@@ -61,7 +61,7 @@ export class ItemRunner {
     return results;
   }
 
-  /** The ranges of calls with valid items. Puts an error into the results of every other call. */
+  /** The ranges of calls with valid items. Puts an error into the results of all other calls. */
   private sound(run: ItemRun, calls: number, filter: Filter, results: ItemResult[]): Range[] {
     const { bytes, span, begins } = run;
     const end = begins[calls] as number;

@@ -30,7 +30,8 @@ export class Operations {
 
   /**
    * The operation for a command on `target`. With a key, it is the same operation as the request with this key over
-   * HTTP, so a repeat may use either. Without one, its fingerprint need not cover its items. Throws as `operationOf`.
+   * HTTP, so a repeat may use either. Without a key, the fingerprint need not cover the items, because no client can
+   * repeat the operation. Throws as `operationOf`.
    */
   of(command: string, target: string, { quota }: Principal, request?: SameRequest): Operation {
     const common = { deadline: this.deadline(), quota };

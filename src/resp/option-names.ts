@@ -1,6 +1,6 @@
 import type { ProblemError } from '../errors/problem.js';
 
-/** The options of UNSEEN.*, with the members of HTTP's bodies that mean the same. */
+/** The options of UNSEEN.*, each with the equivalent member of an HTTP body. */
 export const MEMBERS = {
   KEY: 'key',
   TTL: 'ttlSeconds',
@@ -22,13 +22,13 @@ const NAMES: ReadonlyMap<string, string> = new Map(
   Object.entries(MEMBERS).map(([name, member]) => [`#/${member}`, name]),
 );
 
-/** An error's detail with the command's options in place of HTTP's members and headers. */
+/** An error's detail, with option names in place of the members and headers of HTTP. */
 export function detailWithOptions({ message, errors }: ProblemError): string {
   if (!errors?.some(({ pointer }) => NAMES.has(pointer))) return message.replaceAll('Idempotency-Key', 'KEY');
   return errors
     .map(({ pointer, detail }) => {
       const name = NAMES.get(pointer);
-      // A detail begins with its member.
+      // A detail begins with the name of its member.
       return name === undefined ? detail : name + detail.slice(pointer.length - '#/'.length);
     })
     .join('; ');

@@ -13,7 +13,7 @@ export interface Options {
   /** Index of the first item of the list. */
   readonly firstItem: number;
   readonly key: string | undefined;
-  /** The other options as members of HTTP's body, in the same order for every order of the options. */
+  /** The other options as members of an HTTP body. Their order doesn't depend on the order of the options. */
   readonly body: Readonly<Partial<Record<string, unknown>>>;
 }
 
@@ -50,7 +50,7 @@ export function optionsIn(
   return { firstItem: at + 1, key: found.KEY as string | undefined, body };
 }
 
-/** Throws RespError for an option among the ids, because the command would run without it. */
+/** Throws RespError for an option among the ids. The command would take it for an id and run without the option. */
 function refuseOptions(args: CommandArguments, names: readonly OptionName[], first: number): void {
   for (let at = first; at < args.count; at++) {
     const late = names.find((name) => name === args.word(at));

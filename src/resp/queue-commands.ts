@@ -56,7 +56,7 @@ export class QueueCommands {
     const asked = { max: 1, leaseSeconds: 60, ...others };
     const dto = Object.assign(validateShallow(LeaseDto, asked), waitIn(waitMs));
     const { name } = await this.targets.openSet(args.text(0), caller);
-    // A repeat may wait for a different time, as over HTTP.
+    // The wait isn't part of the operation, so a repeat may wait longer or shorter, as over HTTP.
     const request = { key, route: `${QUEUE}/lease`, body: asked };
     const operation = this.operations.of(command, name, caller, request);
     const { urls } = await this.queue.lease(name, dto, operation, client);
@@ -74,7 +74,7 @@ export class QueueCommands {
     };
   }
 
-  /** A command that replies with a word for each id. */
+  /** A command that replies with one word per id. */
   private settling<T extends object>(
     verb: string,
     dto: Type<T>,
@@ -107,7 +107,7 @@ export class QueueCommands {
 
 const QUEUE = '/v1/visited-sets/:name/queue';
 
-/** BLOCK's wait. 0 is refused, because in Redis it means no limit. */
+/** The wait of BLOCK. Refuses 0, which waits without limit in Redis. */
 function waitIn(waitMs: unknown): { readonly waitSeconds?: number } {
   if (waitMs === undefined) return {};
   if (Number.isInteger(waitMs) && (waitMs as number) > 0 && (waitMs as number) <= MAX_WAIT_MS)

@@ -1,7 +1,7 @@
 /** The version of the protocol that a connection speaks: RESP 2, or RESP 3 after `HELLO 3`. */
 export type Protocol = 2 | 3;
 
-/** A reply that is written later, in the protocol that the connection speaks then. */
+/** Writes a reply later, in the protocol that the connection speaks by then. */
 export type Reply = (write: ReplyWriter) => void;
 
 /** Writes the simple reply `OK`. */
@@ -11,8 +11,8 @@ const NOT_ASCII = /[^\0-\x7f]/;
 const LINE_BREAKS = /[\r\n]+/g;
 
 /**
- * Collects a connection's replies, in order. Where RESP 2 lacks a type, uses the same type as Redis instead. The text
- * is Latin-1: one character per byte.
+ * Collects a connection's replies, in order. Where RESP 2 lacks a type, uses the type that Redis uses. The text is
+ * Latin-1: one character per byte.
  */
 export class ReplyWriter {
   protocol: Protocol = 2;

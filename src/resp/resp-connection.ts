@@ -19,12 +19,12 @@ const STRANGER: CommandLimits = {
 };
 /** A command's arguments besides its items. */
 const MOST_OPTIONS = 16;
-/** How many bytes of an incomplete command don't count as bytes in flight. About as much as the kernel holds anyway. */
+/** How many bytes of an incomplete command don't count as bytes in flight. The kernel buffers about as much anyway. */
 const FREE_BYTES = 64 * 1024;
-/** Replies are sent once they have this many bytes, after at most this time, or when no more commands have arrived. */
+/** Sends replies once they have this many bytes, after FLUSH_MS, or when no complete command is left. */
 const FLUSH_BYTES = 16 * 1024;
 const FLUSH_MS = 50;
-/** An overdue command gets one turn of the event loop per this many bytes of the largest command. */
+/** An overdue command gets extra turns of the event loop: one per this many bytes of the maximum command size. */
 const BYTES_PER_TURN = 16 * 1024;
 const STAR = 0x2a;
 /** A lease stops waiting if the client sends one of these next. */
@@ -52,12 +52,9 @@ export class RespConnection {
   private working = false;
   /** Sends replies while commands run. */
   private sending: NodeJS.Timeout | undefined;
-  /** Ends the wait of a lease that waits for URLs. */
+  /** Ends the wait of a lease in progress. */
   private leave: (() => void) | undefined;
-  /**
-   * True once the connection reads nothing more, because the client has ended its side or the service is ending the
-   * connection.
-   */
+  /** True once the connection reads no more input, because the client has ended its side or the service is closing. */
   private ended = false;
   /** Bytes of an incomplete command that count as bytes in flight. */
   private held = 0;
@@ -121,7 +118,7 @@ export class RespConnection {
     else void this.work();
   }
 
-  /** Calls `leave` when a lease must stop waiting, until the returned function is called. */
+  /** Calls `leave` when a lease must stop waiting. The returned function ends the watch. */
   private watch(leave: () => void): () => void {
     const unwatch = watchSocket(this.socket, leave);
     this.send();
@@ -136,8 +133,8 @@ export class RespConnection {
   }
 
   /**
-   * Reads on while a lease waits, to notice that the client has left. The wait ends if the client wants it to end, or
-   * sends more than the service holds for free.
+   * Keeps reading while a lease waits, to notice when the client leaves. The wait also ends if the client asks for
+   * that, or sends more than FREE_BYTES.
    */
   private judgeWait(): void {
     const { parser, reader, session, socket } = this;
@@ -154,7 +151,7 @@ export class RespConnection {
     this.working = true;
     clearTimeout(this.overdue);
     const { session, socket } = this;
-    // The replies of earlier commands do not wait for a command that takes long.
+    // Replies of earlier commands don't wait for a slow one.
     this.sending = setInterval(() => this.send(), FLUSH_MS);
     try {
       for (let unit = await this.next(); unit; unit = await this.next()) {
@@ -175,7 +172,7 @@ export class RespConnection {
   }
 
   private async next(): Promise<Unit | undefined> {
-    // The input limits depend on it.
+    // The input limits depend on the credentials.
     await this.session.refresh();
     this.parser.limits = this.session.isLockedOut ? STRANGER : this.limits;
     return this.reader.next();
@@ -199,7 +196,8 @@ export class RespConnection {
     inFlight.add('answers', unread, caller);
     await new Promise<void>((resolve) => {
       let waiting = true;
-      // If the service has paused, the client may have read the replies meanwhile, and the socket says so in this turn.
+      // After a pause of this process, the client may have read the replies already. The socket reports that in this
+      // turn.
       const judge = (): unknown => waiting && socket.destroy();
       const late = setTimeout(() => setImmediate(judge), config.requestTimeoutMs);
       const done = (): void => {
@@ -230,13 +228,14 @@ export class RespConnection {
   }
 
   /**
-   * Ends the connection if its command is late. If the service has paused, the rest may wait in the socket, so the
-   * command first gets turns of the event loop. A timer alone is no turn: it may fire before the socket is read.
+   * Ends the connection if its command is late. After a pause of this process, the rest of the command may still be in
+   * the socket, so first gives it turns of the event loop. A timer alone is not enough, because it may fire before the
+   * socket is read.
    */
   private judge(): void {
     const { parser } = this;
     if (this.working || this.ended || parser.commands !== this.dueAfter || parser.unreadBytes === 0) return;
-    // Data that arrived after this one's timer has set another.
+    // Data that arrived after this timer fired has set another one.
     clearTimeout(this.overdue);
     if (this.turnsLeft-- > 0) this.overdue = setTimeout(() => setImmediate(() => this.judge()));
     else this.socket.destroy();
@@ -276,7 +275,7 @@ export class RespConnection {
     this.hold(0);
     if (socket.destroyed) return;
     socket.end();
-    // An immediate close could reach the client as a reset, before it has read the last replies.
+    // Closing at once could reset the connection before the client has read the last replies.
     discard(socket);
   }
 }

@@ -38,12 +38,12 @@ export interface RefusedCommand {
 
 export type Unit = ItemRun | SingleCommand | RefusedCommand;
 
-/** A longer name is unknown. */
+/** No command has a longer name. */
 const MOST_NAME = 32;
 
 /** Reads a connection's commands, and joins those that can run as one batch. */
 export class RunReader {
-  /** A command read after a run that did not join it. */
+  /** The first command that could not join the last run. */
   private ahead: RespCommand | undefined;
 
   constructor(
@@ -81,7 +81,7 @@ export class RunReader {
     return ahead ?? this.parser.next();
   }
 
-  /** The next command for a run. Undefined at a fault, which the next `take` throws, so the run is complete. */
+  /** The next command for a run. Returns undefined at a fault, to end the run. The next `take` throws the fault. */
   private takeMore(): RespCommand | undefined {
     try {
       return this.parser.next();
@@ -100,7 +100,7 @@ export class RunReader {
       ...{ bytes, span: [], begins: [0] },
     };
     this.add(run, first, firstItem);
-    // A key belongs to one command.
+    // A command with an operation key runs alone.
     while (options?.key === undefined) {
       const next = this.takeMore();
       if (next === undefined) break;
@@ -112,10 +112,7 @@ export class RunReader {
     return run;
   }
 
-  /**
-   * Adds a call. Returns false if the call is invalid or the run has no room for it. The call then begins the next
-   * unit.
-   */
+  /** Adds a call. Returns false if the call is invalid or doesn't fit. The call then begins the next unit. */
   private adds(run: ItemRun, call: RespCommand, firstItem: number): boolean {
     const { least, most = Infinity } = run.command;
     const count = call.span.length / 2 - 1;
@@ -149,8 +146,7 @@ function unknown(name: string, command: RespCommand): ProblemError {
 }
 
 /**
- * True if two commands have the same name and the same arguments before their items, with the same spelling and in the
- * same buffer.
+ * True if both commands have the same name and the same arguments before their items, spelled alike and in one buffer.
  */
 function isAlike(one: RespCommand, other: RespCommand, firstItem: number): boolean {
   if (one.bytes !== other.bytes || other.span.length / 2 < firstItem + 2) return false;

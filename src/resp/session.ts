@@ -16,17 +16,17 @@ let sessions = randomInt(2 ** 20);
 export class Session {
   readonly id = ++sessions;
   readonly write = new ReplyWriter();
-  /** The name set by CLIENT SETNAME. */
+  /** The name that CLIENT SETNAME gave. */
   name = '';
-  /** The connection ends once its replies are sent. */
+  /** End the connection once its replies are sent. */
   ending = false;
-  /** MULTI was refused. The client may already have sent the transaction's commands. */
+  /** True after a refused MULTI. The client may already have sent the transaction's commands. */
   inTransaction = false;
   /** Set by the connection. See WaitingClient. */
   watch: WaitingClient['watch'] = () => () => undefined;
   private readonly openedAt = SYSTEM_CLOCK.monotonic();
   private principal: Principal | undefined;
-  /** Whether the last command without credentials was let in. */
+  /** True if the last command without credentials was accepted. */
   private isOpen = false;
 
   constructor(
@@ -41,19 +41,19 @@ export class Session {
     return Math.floor((SYSTEM_CLOCK.monotonic() - this.openedAt) / 1_000);
   }
 
-  /** True if its commands are surely refused for lack of credentials. */
+  /** True if commands need credentials that the connection lacks, as far as it knows. */
   get isLockedOut(): boolean {
     return this.principal?.credential === undefined && !this.isOpen;
   }
 
-  /** If commands have been refused so far, finds out whether they need credentials. */
+  /** If the connection is locked out, checks whether commands still need credentials. */
   async refresh(): Promise<void> {
     if (!this.isLockedOut) return;
     try {
       await this.authenticator.authenticate([]);
       this.isOpen = true;
     } catch {
-      // The commands that follow report the error.
+      // The next command reports the error.
     }
   }
 
@@ -101,7 +101,7 @@ export class Session {
     }
   }
 
-  /** Resets to the state of a new connection. */
+  /** Returns to the state of a new connection. */
   reset(): void {
     this.principal = undefined;
     this.name = '';

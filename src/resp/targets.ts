@@ -19,19 +19,21 @@ const MOST_KNOWN = 1_000;
 /** Finds filters and visited sets, which share one namespace, by the name in a command. */
 @Injectable()
 export class Targets {
-  /** Each name's last kind, so that most look-ups need one attempt. */
+  /** The last known kind of each name, so that most look-ups need one attempt. */
   private readonly kinds = new Map<string, FilterKind>();
 
   constructor(private readonly filters: OpenFilters) {}
 
-  /** The filter with this type, if the caller may see it. Throws WRONGTYPE, or "not found" for the type's kind. */
+  /**
+   * The filter, if the caller may see it. Throws WRONGTYPE if it has another type, or "not found" for the type's kind.
+   */
   async open(name: string, type: KeyType, caller: Principal): Promise<Filter> {
     assertName(name);
     const kind = type === 'set' ? 'visited-set' : 'filter';
     if (!isVisible(caller, name)) throw notFound(kind, name);
     const known = await this.search(name, kind, false);
     if (known && keyTypeOf(known) === type) return known;
-    // Another instance may have replaced the filter.
+    // The known filter may be stale: another instance may have replaced it.
     const filter = await this.search(name, kind, true);
     if (filter === undefined) throw notFound(kind, name);
     assertType(filter, type);

@@ -4,10 +4,10 @@ import { StoreError, type LeasedEntry } from '#store';
 import { notFound } from '../errors/not-found.js';
 import { LeaseWaiters } from './lease-waiters.js';
 
-/** Time stands still, so nothing is tried again without a wake-up. */
+/** Time stands still, so only a wake-up causes another attempt. */
 const STILL = { now: () => 0, monotonic: () => 0 };
 
-/** Two callers that wait, the first of them longer. `outcome` is the outcome of further attempts. */
+/** Two waiting callers. `first` came first. `outcome` is the outcome of further attempts. */
 async function twoWaiting() {
   let wake = (): void => undefined;
   const waiters = new LeaseWaiters({

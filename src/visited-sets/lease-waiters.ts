@@ -4,21 +4,21 @@ import { ProblemError } from '../errors/problem.js';
 /** Tries to lease until the deadline, in ms since the epoch. */
 export type Lease = (deadline: number) => Promise<LeasedEntry[]>;
 
-/** How often to try without a wake-up, because a wake-up may be lost, for example while a set is re-created. */
+/** How often to try without a wake-up. Wake-ups may get lost, for example while a set is re-created. */
 const RETRY_MS = 5_000;
-/** Codes of errors that the next caller's attempt would meet too. */
+/** Errors that the next caller's attempt would get too. */
 const CONCERNS_ALL: ReadonlySet<string> = new Set(['STORE_UNAVAILABLE', 'STORE_FULL', 'STORE_DATA_LOST']);
 
 interface Waiter {
   readonly lease: Lease;
   readonly answer: (entries: LeasedEntry[]) => void;
   readonly fail: (error: unknown) => void;
-  /** The caller has stopped waiting, so an attempt in progress is its last. */
+  /** The caller has stopped waiting. An attempt in progress is its last. */
   left: boolean;
 }
 
 interface WaitersOptions {
-  /** Calls `wake` when an entry may be available, until the returned function is called. */
+  /** Calls `wake` when an entry may be available. The returned function ends the watch. */
   readonly watch: (wake: () => void) => () => void;
   /** Time limit for an attempt. */
   readonly timeoutMs: number;
@@ -28,9 +28,9 @@ interface WaitersOptions {
 }
 
 /**
- * Callers that wait to lease from the same queue, first come, first served. Their attempts run one after another, and
- * only until one finds nothing, the set is gone, or the store is unavailable, full or has lost data. So new entries cost
- * the store about one call each, for any number of callers.
+ * Callers that wait to lease from the same queue, first come, first served. Attempts run one after another, and stop if
+ * one finds nothing, if the set is gone, or if the store is unavailable, full or has lost data. So each new entry costs
+ * the store about one call, however many callers wait.
  */
 export class LeaseWaiters {
   private readonly waiters = new Set<Waiter>();
@@ -62,7 +62,7 @@ export class LeaseWaiters {
 
   private leave(waiter: Waiter): void {
     waiter.left = true;
-    // An attempt in progress may have leased entries, so its answer is kept.
+    // Keep the answer of an attempt in progress, because it may have leased entries.
     if (waiter !== this.tried && this.waiters.has(waiter)) this.settle(waiter, () => waiter.answer([]));
   }
 
@@ -87,7 +87,7 @@ export class LeaseWaiters {
       // More entries may be available for the next caller.
       this.woken = true;
     } catch (error) {
-      // If the set is gone, it is gone for all callers. Another attempt could find a new set with the same name.
+      // The set is gone for all callers. Another attempt could find a new set with the same name.
       const failed = isGone(error) ? this.waiters : [waiter];
       for (const each of failed) this.settle(each, () => each.fail(error));
       // Other errors may concern only this caller.

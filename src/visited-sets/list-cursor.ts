@@ -23,14 +23,14 @@ export function CursorOption(): PropertyDecorator {
 }
 
 /**
- * Cursors for a list in one generation of a visited set. If a store gets a cursor that it did not issue, it reads the
- * first page. With another list's cursor, a drop would then remove the wrong URLs. So a cursor begins with a seal, a
- * hash of the list and the store's cursor. The store's cursor follows.
+ * Cursors for one list in one generation of a visited set. A store that gets a cursor it didn't issue reads the first
+ * page, so a drop with another list's cursor would drop the wrong URLs. To prevent that, a cursor begins with a seal, a
+ * hash of the list and of the store's cursor, which follows the seal.
  */
 export class ListCursor {
   private readonly list: readonly unknown[];
 
-  /** `list`: the list's name, and the members that select its entries. */
+  /** `list`: the list's name and the values that select its entries. */
   constructor({ generation }: Pick<Filter, 'generation'>, ...list: readonly (string | undefined)[]) {
     this.list = [generation, ...list];
   }

@@ -6,7 +6,7 @@ import { show } from '../errors/show.js';
 /** How far ahead a URL can be scheduled. */
 export const MAX_SCHEDULE_SECONDS = MAX_SCHEDULE_MS / 1_000;
 
-/** When the queue hands out a request's URLs. See the port's Queued. */
+/** When the queue hands out the URLs of a request. See the port's Queued. */
 export interface Order {
   readonly priority?: Priority | undefined;
   readonly delayMs?: number | undefined;

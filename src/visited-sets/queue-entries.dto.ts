@@ -11,8 +11,8 @@ export const MAX_LOOKED = 10_000;
 
 const STATES = ENTRY_STATES.map((state) => `"${state}"`).join(', ');
 /**
- * Without a host's first character, a prefix would select all URLs with its scheme. Before the host, a URL may have any
- * number of slashes and backslashes.
+ * A prefix includes at least the host's first character. Otherwise it would select all URLs with its scheme. Any number
+ * of slashes and backslashes may precede the host.
  */
 const PREFIX = /^https?:[/\\]*[^/?#\\]/i;
 const FLAG = must('be true or false');

@@ -33,10 +33,7 @@ import {
 import { decodeQueued } from './queued-url.js';
 import { UrlIdentity } from './url-identity.js';
 
-/**
- * An answer ends after this many characters of URLs and payloads. One of the store's pages may exceed this by its own
- * length.
- */
+/** An answer ends after this many characters of URLs and payloads. It can exceed this by one of the store's pages. */
 const ENOUGH_LISTED = 2 ** 20;
 
 /** A part of the queue: its matching entries, and the cursor for the rest. */
@@ -58,7 +55,7 @@ interface Progress {
   matched: number;
   dropped: number;
   forgotten: number;
-  /** The cursor for the rest. Absent at the beginning and when the drop has ended. */
+  /** The cursor for the rest. Absent at the start and at the end. */
   next: string | undefined;
   ended: boolean;
 }
@@ -109,10 +106,7 @@ export class QueueEntriesService {
     });
   }
 
-  /**
-   * Drops the matching entries in a part of the queue, unless they move between reading a page and dropping its
-   * entries.
-   */
+  /** Drops the matching entries in a part of the queue. Skips entries that move after their page was read. */
   drop(name: string, dto: DropQueuedDto, operation: Operation): Promise<DroppedQueuedView> {
     const { all, forget = false, dryRun = false, limit = MAX_LOOKED, cursor, ...selection } = dto;
     refuseUnclear(all, selection);
@@ -120,7 +114,7 @@ export class QueueEntriesService {
     return this.filters.withFilter(name, 'visited-set', (filter) => {
       const selected = this.select(filter, selection);
       const { list } = selected;
-      // After a commit, the action runs again, and continues where it stopped. After a clear, it starts over.
+      // The action runs again after a commit, and continues where it stopped. After a clear, it starts over.
       if (progress?.generation !== filter.generation) {
         const { generation } = filter;
         progress = { generation, next: list.open(cursor), ended: false, ...NOTHING, matched: 0 };
@@ -142,13 +136,13 @@ export class QueueEntriesService {
     });
   }
 
-  /** Makes an operation's calls. If an earlier attempt has made all of them, returns its answer instead. */
+  /** Runs an operation's calls once. If an earlier attempt has finished them, returns the recorded answer. */
   private async once<T>(filter: Filter, operation: Operation, calls: () => Promise<T>): Promise<T> {
     const { queue } = this.store;
     const end = { ...operation, id: `${operation.id} end` };
     const known = operation.repeat ? await queue.recall(filter, end) : undefined;
     if (known !== undefined) return JSON.parse(known) as T;
-    // From now on, another request with this key fails. A generated id already contains its request.
+    // From now on, a different request with this key fails. A generated id already depends on its request.
     if (operation.origin === 'caller') await queue.record(filter, operation, '');
     return JSON.parse(await queue.record(filter, end, JSON.stringify(await calls()))) as T;
   }
@@ -167,7 +161,7 @@ export class QueueEntriesService {
     const ids = found.map(({ id }) => id);
     const step = stepOf(operation, ids);
     if (!forget) return { dropped: await this.dropEntries(filter, ids, step), forgotten: 0 };
-    // Forgets first, which also takes the entries out of the queue. If it dropped first and failed in between, a repeat
+    // Forget first, which also removes the entries from the queue. If it dropped them first and then failed, a repeat
     // wouldn't find the entries, and couldn't forget their URLs.
     const { keys, places } = await this.identity.identify(
       filter,
@@ -198,10 +192,7 @@ export class QueueEntriesService {
     };
   }
 
-  /**
-   * Reads the queue page by page, at most MAX_LOOKED entries. Finds at most `most` entries, and ends after the last
-   * one.
-   */
+  /** Reads the queue page by page, up to MAX_LOOKED entries. Stops after `most` matching entries. */
   private async *parts(
     filter: Filter,
     { query, prefix }: Selected,
@@ -230,7 +221,7 @@ export class QueueEntriesService {
       const found = entries.filter(({ payload }) => decodeQueued(payload).url.startsWith(prefix));
       const last = found[most - 1];
       if (found.length <= most || last === undefined) return { found, next };
-      // Reads again, up to the last URL that fits, because cursors only point to the ends of pages.
+      // Cursors point only to the ends of pages, so read again with a page that ends at the last URL that fits.
       size = entries.indexOf(last) + 1;
     }
   }
@@ -251,7 +242,7 @@ function refuseUnclear(all: true | undefined, { state, host, prefix }: EntrySele
 }
 
 /**
- * An operation's step that drops these entries. Its id depends on them, so a repeat that finds different entries
+ * The step of an operation that drops these entries. The ids are part of its id, so a repeat that finds other entries
  * doesn't get the answer for the first ones.
  */
 function stepOf(operation: Operation, ids: readonly string[]): Operation {

@@ -85,7 +85,7 @@ export function queuedUrlView(entry: QueueEntry): QueuedUrlView {
     ...(payload !== undefined && { payload }),
     state,
     attempt,
-    // The store counts a scheduled URL as discovered at its scheduled time.
+    // For a scheduled URL, the store sets the discovery time to the scheduled time.
     ...(state !== 'scheduled' && { queuedAt: new Date(discoveredAt * 1_000).toISOString() }),
     ...(dueAt !== undefined && { dueAt: new Date(dueAt).toISOString() }),
     ...(reason !== undefined && { reason }),

@@ -1,6 +1,6 @@
 import type { Discovery } from '../batches/entries.js';
 
-/** A URL in the queue, with the payload from its discovery. */
+/** A URL in the queue, with the payload that it was discovered with. */
 export interface QueuedUrl {
   readonly url: string;
   readonly payload?: string;
@@ -9,8 +9,8 @@ export interface QueuedUrl {
 const LENGTH = /^(\d+):/;
 
 /**
- * The text that the store keeps: the URL or, with a payload, the URL's length in UTF-16 units, ":", the URL and the
- * payload. A valid URL never begins with a digit, so the two forms can't be confused.
+ * The text that the store keeps. Without a payload, it is the URL. Otherwise, it is the URL's length in UTF-16 units,
+ * ":", the URL and the payload. A valid URL never begins with a digit, so the forms can't be confused.
  */
 export function encodeQueued(discovery: Discovery): string {
   if (typeof discovery === 'string') return discovery;

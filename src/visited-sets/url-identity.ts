@@ -31,12 +31,12 @@ export type ExplainedUrl = { readonly url: string } & (
   | { readonly invalid: string }
 );
 
-/** A URL's fixed cost, as the number of characters that cost as much. */
+/** A URL's fixed cost, in characters. */
 const CHARACTERS_A_URL = 16;
-/** The reason if a URL has more bytes than an item may have, even if it has other faults. */
+/** The reason for a URL longer than an item may be. It takes precedence over other faults. */
 const TOO_LONG = { reason: 'too long' } as const;
 
-/** The start of a URL up to the end of its host. */
+/** Matches a text that contains a whole host and the character after it. */
 const WHOLE_HOST = /^https?:[/\\]*[^/?#\\]+[/?#\\]/i;
 
 const MOST_PROFILES = 1_000;
@@ -92,7 +92,7 @@ export class UrlIdentity {
     return explained;
   }
 
-  /** The host in URL keys if a caller writes the host like this. Throws VALIDATION_FAILED. */
+  /** The form that URL keys have of a host in a caller's spelling. Throws VALIDATION_FAILED. */
   hostIn(filter: Filter, text: string): string {
     const host = this.canonicaliserOf(filter).host(text);
     if (typeof host === 'string') return host;
@@ -103,7 +103,10 @@ export class UrlIdentity {
     );
   }
 
-  /** In a set with `perHost`: the host of all URLs that begin with this text, or undefined if they differ. */
+  /**
+   * In a set with `perHost`: the host of every URL that begins with this text, or undefined if they have different
+   * hosts.
+   */
   hostOfPrefix(filter: Filter, prefix: string): string | undefined {
     const [whole] = WHOLE_HOST.exec(prefix) ?? [];
     if (!filter.perHost || whole === undefined) return undefined;

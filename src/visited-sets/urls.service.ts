@@ -13,11 +13,14 @@ import { encodeQueued } from './queued-url.js';
 import { refuseTtl } from './ttl.js';
 import { UrlIdentity, type IdentifiedUrls } from './url-identity.js';
 
-/** The verdict for an invalid URL. It follows the port's answer bytes, which also index the verdicts below. */
+/**
+ * The index of the verdict for an invalid URL. The port's answer bytes are the indexes of the other verdicts, so it is
+ * the next number.
+ */
 const INVALID = 3;
 
 const VISIT: Verdicts = verdicts('seen', 'new');
-/** In sets with `perHost`. */
+/** `limited` occurs only in sets with `perHost`. */
 const DISCOVER: Verdicts = verdicts('seen', 'new', 'limited');
 const CHECK: Verdicts = verdicts('unseen', 'seen');
 const FORGET: Verdicts = verdicts('absent', 'forgotten', 'saturated');
@@ -118,7 +121,7 @@ export class UrlsService {
     });
   }
 
-  /** Runs `ask` on a batch's valid URLs, and puts the answers back in their places among the invalid URLs. */
+  /** Runs `ask` on a batch's valid URLs, and puts the answers back in their places between the invalid URLs. */
   private judge(
     name: string,
     batch: readonly Discovery[],

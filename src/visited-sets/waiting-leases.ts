@@ -13,8 +13,8 @@ import { Store } from '../store/store.token.js';
 import { LeaseWaiters, type Lease } from './lease-waiters.js';
 
 /**
- * Maximum number of waiting leases, in total and per caller. Any beyond that return immediately, as if they had not
- * asked to wait.
+ * Maximum number of waiting leases, in total and per caller. Further leases return immediately, as if they hadn't asked
+ * to wait.
  */
 const MAX_WAITING = 10_000;
 const MAX_WAITING_OF_CALLER = 1_000;
@@ -22,7 +22,9 @@ const MAX_WAITING_OF_CALLER = 1_000;
 /** A client that may wait for its lease. */
 export interface WaitingClient {
   readonly permit: Permit | undefined;
-  /** Calls `leave` when the client stops waiting, at once if it has left, until the returned function is called. */
+  /**
+   * Calls `leave` when the client stops waiting, or at once if it already has. The returned function ends the watch.
+   */
   readonly watch: (leave: () => void) => () => void;
 }
 
@@ -31,7 +33,9 @@ export function clientOf({ raw }: Request): WaitingClient {
   return { permit: contextOf(raw).permit, watch: (leave) => watchSocket(raw.socket, leave) };
 }
 
-/** A client that has ended its side may have left entirely, which only sending the answer would show. */
+/**
+ * Treats a client that has ended its side as gone, because only sending the answer would show whether it still reads.
+ */
 export function watchSocket(socket: Socket, leave: () => void): () => void {
   if (socket.readableEnded || socket.destroyed) leave();
   socket.once('end', leave).once('close', leave);
@@ -71,7 +75,7 @@ export class WaitingLeases {
 
   /**
    * Resolves with the entries that `lease` finds within `waitMs`, or with none if the service ends or the client leaves
-   * earlier. Rejects with the error from `lease`.
+   * before. Rejects with the error from `lease`.
    */
   async wait(
     filter: Filter,

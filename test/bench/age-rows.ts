@@ -20,7 +20,7 @@ const ROUND_ITEMS = 100_000;
 const BODY_LINES = 50_000;
 const CONNECTIONS = 2;
 const MAX_AGE_SECONDS = 864_000;
-/** The age of the set whose rounds wait for the next epoch, short enough that its initial items expire. */
+/** The age of the set whose rounds wait for the next epoch. It is so short that the set's first items expire. */
 const SHORT_AGE_SECONDS = 26;
 const EPOCH_MS = 2_000;
 /** A ring has one set for each eighth of an age, and one that is being emptied. */
@@ -61,7 +61,8 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
   const subjects: Subject[] = [];
   for (const name of ['plain', 'ageing', 'ageing-later', 'slices'] as const)
     subjects.push(await make(port, name, size));
-  // The rounds use the URLs from 0 on. Over time, the others would be spread over the slices.
+  // The rounds use the URLs from 0 on. In a ring, all other URLs are spread over the slices, as they would be over
+  // time.
   const filling = bodies(items, 0.8 * size - items);
   for (const { sets } of subjects) {
     for (const [n, body] of filling.entries()) await sets[n % sets.length]?.stream('visit', body);
@@ -69,7 +70,7 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
   const [known, unseen] = [bodies(0, items), bodies(2 * size, items)];
   // The first round warms up.
   for (let round = 0; round <= (options.quick ? 1 : ROUNDS); round++) {
-    // A ring takes as long as all others together, and one round is enough to measure it.
+    // A ring takes as long as all other subjects together, and one round is enough to measure it.
     for (const subject of subjects.filter(({ name }) => name !== 'slices' || round === 1)) {
       const found = await runRound(subject, known, unseen, items, workers);
       if (round > 0) for (const of of CASES) subject.rounds[of].push(...found[of]);
@@ -136,7 +137,7 @@ async function make(port: number, name: Subject['name'], size: number): Promise<
   return { name, sets, rounds: noRounds() };
 }
 
-/** How many URLs got a verdict, in any of a ring's sets. */
+/** How many URLs got a verdict from any of a ring's sets. */
 async function run(
   { sets }: Subject,
   verb: UrlVerb,

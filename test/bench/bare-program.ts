@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { fastify } from 'fastify';
 
 /**
- * A program that answers one call as the service does, and does nothing else: `fastify` with one bare route, or `http`
- * with only Node's server. Its arguments are the framework, the path, and the response headers as JSON. It sends its
+ * A program that answers one call as the service does, and does nothing else. `fastify` is Fastify with one bare route,
+ * and `http` is only Node's server. Arguments: the framework, the path, and the response headers as JSON. It sends its
  * port to its parent process.
  */
 const [framework, path = '/', headersText = '{}'] = process.argv.slice(2);

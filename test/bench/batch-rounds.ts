@@ -34,7 +34,7 @@ export async function runRound(
       }),
     );
     const expected = name === 'add-present' ? 0 : items;
-    // A full filter doesn't store the one in a hundred new items that tests positive by chance.
+    // About one in a hundred new items tests positive by chance in a full filter, which then doesn't store it.
     const chance = name === 'add-new' || name === 'remove' ? 0.02 * items : 0;
     assertSetUp(Math.abs(hits - expected) <= chance, `${name}: ${hits} of ${items}, not ${expected}`);
   }

@@ -53,7 +53,7 @@ async function movingRows(
         run(process.execPath, [PROGRAM, 'import-set', 'moved', '--redis', redis.url, '--key', 'seen'], {
           env: { UNSEEN_URL: url },
         }).catch(
-          // The command reports members that aren't URLs.
+          // The command exits with 1, because it reports members that aren't URLs.
           (error: unknown) => assertSetUp((error as { code?: unknown }).code === 1, String(error)),
         ),
     };
@@ -98,7 +98,7 @@ async function rowsOf(
         run(process.execPath, [PROGRAM, 'visit', 'cli', file], {
           env: { UNSEEN_URL: url, HOME: folder },
         }).catch(
-          // The command reports lines that aren't URLs.
+          // The command exits with 1, because it reports lines that aren't URLs.
           (error: unknown) => assertSetUp((error as { code?: unknown }).code === 1, String(error)),
         ),
     };

@@ -23,8 +23,9 @@ const LEAST_SPEED = 0.9;
 const MOST_CHECKPOINT_CPU = 1.25;
 
 /**
- * The TypeScript client. Concurrent checks of one URL each: joined by the client, and sent alone as arrays of one. Also
- * a list of real URLs: sent by the client, plain and with checkpoints, and as one streamed body, with all results read.
+ * The TypeScript client. It sends concurrent checks of one URL each, joined into batches by the client or alone as
+ * arrays of one. It also sends a list of real URLs, plain and with checkpoints. For comparison, the same list is sent
+ * as one streamed body whose results are all read.
  */
 export const clientGroup: Group = {
   name: 'client',

@@ -43,12 +43,12 @@ async function compareVersions(options: CommitOptions): Promise<void> {
   const before = buildVersion(options.before);
   const after = options.after === undefined ? OWN_VERSION : buildVersion(options.after);
   const out = join(folder, 'round.json');
-  // A quick round alone means little, but there are many, each in its own process.
+  // A quick round alone means little, but there are many rounds, each in a process of its own.
   const args = ['--quick', '--rows', `^(${groups.join('|')})$`, '--warm-up', String(WARM_UP_SECONDS)];
   args.push('--seconds', String(options.seconds), '--out', out);
   const runs: Record<'before' | 'after', Row[][]> = { before: [], after: [] };
   const sides = Object.entries({ before, after }) as ['before' | 'after', Version][];
-  // The versions alternate, so that slow phases of the machine affect both equally, and neither is always first.
+  // The versions take turns at being first, so that slow phases of the machine affect both equally.
   for (let round = 1; round <= options.rounds; round++) {
     console.error(`round ${round} of ${options.rounds} …`);
     for (const [side, version] of round % 2 === 1 ? sides : sides.toReversed()) {

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 
 /**
- * Runs `work` with this process, the client, on the first core and the measured processes on the other cores. Otherwise
- * a client that offers too much load would take CPU from the processes it measures. If cores can't be assigned, all
- * processes share them.
+ * Runs `work` with this process, the client, on the first core and the measured processes on the other cores.
+ * Otherwise, a client that overloads the service would take CPU time from it. If cores can't be assigned, all processes
+ * share them.
  */
 export async function apart<T>(pids: readonly number[], work: () => Promise<T>): Promise<T> {
   const last = availableParallelism() - 1;

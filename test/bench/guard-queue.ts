@@ -61,8 +61,7 @@ async function measureQueue(place: Place): Promise<Costs> {
   );
   const sets = await setsOf(port, 'guard');
   const times = noTimes();
-  // Each round has different URLs, because otherwise the store would still be purging cleared queues during the next
-  // row.
+  // Each round has different URLs. Otherwise, the store would still be purging cleared queues during the next row.
   for (let number = 0; number < ROUNDS; number++) await round(sets, number, workers, times);
   for (const set of [...Object.values(warm), ...Object.values(sets)]) set.close();
   return costsOf(place, times);

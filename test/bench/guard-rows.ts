@@ -21,7 +21,7 @@ const WIDTH = 4;
 const EMBEDDED_ITEMS = 200_000;
 const REDIS_ITEMS = 60_000;
 const STREAMED_ITEMS = 500_000;
-/** Fits into the processor's caches, so that other processes' use of them doesn't decide the result. */
+/** Small enough for the processor's caches, so other processes' use of the caches doesn't decide the result. */
 const CAPACITY = 1_000_000;
 const ERROR_RATE = 1e-2;
 

@@ -28,7 +28,7 @@ const ERROR_RATE = 1e-2;
 const MAX_AGE_SECONDS = 864_000;
 /** Layers of a grown set. */
 const GROWN_LAYERS = 3;
-/** Far from the rounds' items. */
+/** Number of the first item that fills a set, far from the rounds' items. */
 const FIRST_FILLED = 5_000_000;
 
 export const shapeGroups = (): GuardGroup[] =>

@@ -10,7 +10,7 @@ export interface Place {
   readonly store: 'embedded' | 'redis';
   readonly port: number;
   readonly workers: Workers;
-  /** Whose CPU counts: the service's with the embedded store, else Redis'. */
+  /** The process whose CPU counts: the service with the embedded store, otherwise Redis. */
   readonly part: keyof CpuPerItem;
 }
 

@@ -51,10 +51,7 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
     await plain.create(rounds * count, ERROR_RATE);
     return sets;
   };
-  /**
-   * Each round has different URLs, because otherwise the store would still be purging cleared queues during the next
-   * row.
-   */
+  /** Each round has different URLs. Otherwise, the store would still be purging cleared queues during the next row. */
   const round = async ([visited, discovered, plain, leased]: Sets, number: number): Promise<void> => {
     const lines = hostLines(
       number * count,

@@ -64,7 +64,7 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
   }));
 }
 
-/** The service's and its store's CPU, without the client's. */
+/** The CPU of the service and its store, without the client's. */
 function cost({ cpu }: Pick<Row, 'cpu'>): number {
   return totalCpu({ ...cpu, client: 0 });
 }

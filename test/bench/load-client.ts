@@ -13,7 +13,7 @@ export interface Outcome {
 export interface Load {
   readonly seconds: number;
   readonly outcomes: readonly Outcome[];
-  /** Requests not sent because every connection was waiting for a response when they were due. */
+  /** Requests that were never sent, because every connection was still waiting for a response when they were due. */
   readonly unsent: number;
 }
 

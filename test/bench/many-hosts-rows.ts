@@ -26,7 +26,7 @@ const LEASED = 100;
 const LEASES = 50;
 const ROUNDS = 5;
 const MB = 1e6;
-/** How much more the process may grow than with few hosts, without the database's memory map. */
+/** How much more the process may grow than with few hosts, in MB. The database's memory map doesn't count. */
 const MOST_GROWTH_MB = 100;
 /** CPU with many hosts relative to few. */
 const MOST_AGAINST_FEW = 1.5;
@@ -58,7 +58,7 @@ interface Times {
   readonly starts: Measured[];
 }
 
-/** Each set has its own process, because of the memory. */
+/** Each set has its own process, so that its memory can be measured. */
 async function timesOf(name: string, urls: number, hosts: number, { quick }: BenchOptions): Promise<Times> {
   const dataDir = await makeDataDir();
   let service = await Service.start({ dataDir });
@@ -114,7 +114,7 @@ async function leasesOf({ port, pid }: Service, name: string): Promise<Measured>
   return time;
 }
 
-/** Without the database's memory map, which the kernel frees when memory is short. In MB. */
+/** In MB. Leaves out the database's memory map, which the kernel frees when memory is short. */
 function ownMemory({ pid }: Service): number {
   const { total, database } = residentMemory(pid);
   return (total - database) / MB;

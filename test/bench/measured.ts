@@ -19,7 +19,7 @@ export interface Workers {
   readonly serverMicros?: () => Promise<number>;
 }
 
-/** Times `work` on a number of items. */
+/** Times `work`, which processes a number of items. */
 export async function measured(
   workers: Workers,
   items: number,

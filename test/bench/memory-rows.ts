@@ -79,7 +79,7 @@ async function restartRows(options: BenchOptions, dataDir: string): Promise<Row[
         name: `embedded-${sizeName(sizeOf(options))}/restart-after-${end === 'SIGTERM' ? 'stop' : 'kill'}`,
         targets: [atMost('until ready', service.startMs / 1_000, START_SECONDS, 's')],
       });
-      // As after a crash, only the journal contains some of the changes.
+      // As after a crash: only the journal has some of the changes.
       await filter.batches('remove', [jsonBody(0, 1_000)]);
       await filter.batches('add', [jsonBody(0, 1_000)]);
       filter.close();

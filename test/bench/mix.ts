@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { Random } from '../support/random.js';
 
-/** The share of URLs in the real list that occurred before. The made-up mix repeats the same share. */
+/** The share of URLs in the real list that occurred before. The made-up mix has the same share. */
 export const REAL_DUPLICATES = 0.39;
 
 /** The URLs that a crawler meets: all in order of arrival, and each distinct one once. */
@@ -24,9 +24,9 @@ export function duplicateShare({ stream, distinct }: Mix): number {
 const CANDIDATES = 8;
 
 /**
- * About `count` of the URLs, in order. Takes a URL with all its repeats or not at all, because the start of a sorted
- * list, or every tenth line, wouldn't keep the share of duplicates. Some URLs have thousands of repeats, so it takes
- * the best of several such samples.
+ * About `count` of the URLs, in order. Takes a URL with all its repeats or not at all. The start of a sorted list, or
+ * every tenth line, would have a different share of duplicates. Some URLs have thousands of repeats, so this takes the
+ * best of several samples.
  */
 export function sampleOf(urls: readonly string[], count: number): string[] {
   const candidates = Math.min(CANDIDATES, Math.floor(urls.length / count));
@@ -39,7 +39,7 @@ export function sampleOf(urls: readonly string[], count: number): string[] {
   return samples.reduce((best, sample) => (off(sample) < off(best) ? sample : best));
 }
 
-/** `count` made-up URLs. A share REAL_DUPLICATES of them repeats an earlier one, each with the same probability. */
+/** `count` made-up URLs. The share REAL_DUPLICATES of them repeats an earlier URL, chosen with equal probability. */
 export function madeUpMix(count: number, urlAt: (i: number) => string): string[] {
   const random = new Random(39);
   const chosen: number[] = [];

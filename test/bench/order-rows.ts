@@ -36,9 +36,7 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
   const time = async (row: string, items: number, work: () => Promise<unknown>): Promise<void> => {
     (times[row] ??= []).push(await measured(workers, items, work));
   };
-  /**
-   * Each round has its own sets, because otherwise the store would still be purging cleared queues during the next row.
-   */
+  /** Each round has its own sets. Otherwise, the store would still be purging cleared queues during the next row. */
   const round = async (name: string, number: number): Promise<void> => {
     const lines = linesOf(number * count, count);
     const sets: QueueClient[] = [];

@@ -30,7 +30,7 @@ const OVERLOAD = 2;
 const BEST_SHARE = 80;
 const REFUSAL_MS = 20;
 
-/** Offers twice the load that the service can carry, whatever the responses. */
+/** Offers twice the load that the service can carry, without waiting for responses. */
 export const overloadGroup: Group = {
   name: 'overload',
   async measure(options) {
@@ -95,7 +95,7 @@ async function row(store: string, port: number, workload: Workload, options: Ben
 }
 
 interface Round {
-  /** Requests per second with as many in flight as the service accepts. */
+  /** Requests per second when as many are in flight as the service accepts. */
   readonly best: number;
   readonly over: Load;
 }
@@ -108,7 +108,7 @@ function figuresOf(rounds: readonly Round[], batch: number): Omit<Row, 'name'> {
   const refused = outcomes.filter(isRefused).map(({ ms }) => ms);
   const seconds = rounds.reduce((sum, { over }) => sum + over.seconds, 0);
   const share = 100 * median(rounds.map(({ best, over }) => acceptedRate(over) / best));
-  // Without refusals, no refusal is slow.
+  // Nothing was refused, so no refusal was slow.
   const p99Refusal = refused.length === 0 ? 0 : quantile(refused, 0.99);
   return {
     itemsPerSecond: (accepted.length / seconds) * batch,

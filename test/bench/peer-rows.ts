@@ -24,7 +24,7 @@ import { withService } from './service.js';
 import { latencyOf } from './statistics.js';
 import { warmUp } from './warm-up.js';
 
-/** Items of the stream for the fastest contender. */
+/** Number of stream items for the fastest contender. */
 const ITEMS = 200_000;
 const QUICK_ITEMS = 20_000;
 /** Items for the slowest contender. */

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** Linux counts the times of whole processes in hundredths of a second, at any clock rate of its own. */
+/** Linux reports the times of whole processes in hundredths of a second, whatever the kernel's own clock rate. */
 const TICK_US = 10_000;
 const KIB = 1024;
 /** State of a socket in /proc/net/tcp. */
@@ -16,7 +16,7 @@ export function cpuMicros(pid: number): number {
   return SCHEDULER_TELLS ? threadMicros(pid) : tickMicros(pid);
 }
 
-/** No threads of a service end while it is measured: the pools of Node and LMDB keep theirs. */
+/** No threads of a service end while it is measured, because the pools of Node and LMDB keep theirs. */
 function threadMicros(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`);
   const nanos = threads.map((id) =>

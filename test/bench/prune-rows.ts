@@ -26,8 +26,8 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
   const count = options.quick ? QUICK_URLS : (options.size ?? URLS);
   const lines = Buffer.from(`${Array.from({ length: count }, (_, n) => urlOf(n)).join('\n')}\n`);
   const times: Record<string, Measured[]> = {};
-  // The first round warms up. Each has its own set, because a sweep may still be removing URLs that the last round
-  // dropped.
+  // The first round warms up. Each round has its own set, because a sweep may still be removing URLs that the last
+  // round dropped.
   for (let round = 0; round <= (options.quick ? 1 : ROUNDS); round++) {
     const set = new QueueClient(port, `prune-${round}`, 1);
     await set.create(count, ERROR_RATE);
@@ -67,7 +67,7 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
   }));
 }
 
-/** The service's and its store's CPU, without the client's. */
+/** The CPU of the service and its store, without the client's. */
 function cost({ cpu }: Pick<Row, 'cpu'>): number {
   return totalCpu({ ...cpu, client: 0 });
 }

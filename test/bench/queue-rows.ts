@@ -170,7 +170,7 @@ async function rowsOf(
     const singles = Math.min(SINGLES, distinct.length / 10);
     await time('check-1', singles, () => set.singles('check', distinct.slice(0, singles), WORKERS));
     await time('lease-ack-1', singles, () => set.work(singles, 1, WORKERS));
-    // Except for the filter's false positives.
+    // Approximate, because of the filter's false positives.
     const left = Math.round(distinct.length * (1 - 1 / FORGOTTEN_OF) - singles);
     await time('lease-ack-1000', left, async () => {
       const done = await set.drain(BATCH, LARGE_WORKERS);

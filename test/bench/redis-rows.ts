@@ -110,7 +110,7 @@ class RedisBench {
     }
   }
 
-  /** The row with its Redis CPU relative to the reference. In the largest filter, the ratio has a limit. */
+  /** The row, with its Redis CPU relative to the reference. The largest filter has a limit for this ratio. */
   private againstSet({ size }: FilledFilter, row: Row, name: Case): Row {
     const value = (row.cpu?.server ?? NaN) / (summary(this.references[name]).cpu.server ?? NaN);
     const target = atMost(

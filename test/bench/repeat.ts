@@ -11,7 +11,7 @@ export interface Cost {
 }
 
 /**
- * The cost of `pass`, which returns the number of items that it processed: the median over rounds, each with enough
+ * Measures the cost of `pass`, which returns how many items it processed: the median over rounds, each with enough
  * passes for exact timing.
  */
 export function repeat(options: BenchOptions, pass: () => number): Cost {

@@ -43,7 +43,7 @@ export class BenchRespClient {
     assertSetUp(reply === '+OK\r\n', `${args[0] ?? ''} is answered OK`);
   }
 
-  /** Sends `count` commands with any replies in one write. Returns their replies as one text. */
+  /** Sends `count` commands in one write. Returns all their replies as one text. The replies may have any form. */
   async replies(commands: Buffer, count: number): Promise<string> {
     const frames = new RespFrames();
     const chunks: Buffer[] = [];

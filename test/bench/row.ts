@@ -5,12 +5,12 @@ export interface Row extends Speed {
   readonly rounds?: readonly Speed[];
   /** Latency of one call, as its caller sees it. */
   readonly latency?: Latency;
-  /** The whole structure's memory per item that it contains or is made for. */
+  /** Memory per item, for the whole structure: either per item that it contains or per item that it is made for. */
   readonly bytesPerItem?: number;
   /** Measured share of items that were never added but test positive. */
   readonly errorRate?: number;
   /**
-   * The compared part's CPU relative to the same part in another row of this run. A ratio is steadier than absolute
+   * The CPU of the compared part relative to the same part in another row of this run. Ratios vary less than absolute
    * values.
    */
   readonly ratio?: { readonly value: number; readonly against: string };
@@ -74,7 +74,7 @@ export interface Group {
 }
 
 export interface BenchOptions {
-  /** Does a fraction of the work in one round, which shows that everything works, but not how fast. */
+  /** Does a fraction of the work in one round. This shows that everything works, but not how fast it is. */
   readonly quick: boolean;
   /** How long the measured processes work before the measurement. */
   readonly warmUpSeconds: number;

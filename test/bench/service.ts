@@ -70,7 +70,7 @@ export class Service {
     return this.child.pid as number;
   }
 
-  /** Ends the process. SIGTERM shuts it down gracefully. Removes the data directory if the bench created it. */
+  /** Ends the process. SIGTERM shuts it down gracefully. Also removes the data directory if the bench created it. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     if (this.child.exitCode === null && this.child.signalCode === null) {
       const exited = once(this.child, 'exit');
@@ -127,7 +127,7 @@ async function untilReady(child: ChildProcess, port: number): Promise<void> {
         (reply) => reply.status,
         () => 0,
       );
-      // Another process may have taken the port after the check, and may answer instead.
+      // Another process may have taken the port after the check, and may have sent this answer.
       if (status === 200 && listensOn(child.pid as number, port)) return;
       await sleep(5);
     }

@@ -17,7 +17,7 @@ export const singleGroup: Group = {
   name: 'embedded-single',
   measure: (options) =>
     withService({ profileDir: options.profileDir }, async (service) => {
-      // These run first, because they warm up the service for the other rows.
+      // Run these first: they warm up the service for the other rows.
       const halfLoad = [
         await halfLoadRow('embedded', service, options, 'add'),
         await halfLoadRow('embedded', service, options, 'check'),
@@ -79,7 +79,10 @@ const REQUESTS = 20_000;
 const P99_MS = 5;
 const HALF_LOAD_ROUNDS = 3;
 
-/** Alternates between as many calls as the service can take, and half as many per second whatever the responses. */
+/**
+ * Alternates between as many calls as the service can take, and half as many per second, sent without waiting for
+ * responses.
+ */
 async function halfLoadRow(store: string, service: Service, options: BenchOptions, verb: Verb): Promise<Row> {
   const { quick, seconds } = options;
   const filter = new FilterClient(service.port, `half-load-${verb}`, 1);
@@ -110,8 +113,8 @@ async function halfLoadRow(store: string, service: Service, options: BenchOption
     name: `${store}/single-${verb}-half-load`,
     itemsPerSecond: times.length / (rounds * each),
     latency,
-    // Calls that were due while every connection was waiting. They would have been the slowest, but no latency includes
-    // them.
+    // Calls that were due while every connection was waiting. They would have been the slowest, but the latencies leave
+    // them out.
     figures: [{ name: 'unsent', value: unsent / (rounds * each), unit: '/s' }],
     targets: [atMost('p99 of one call', latency.p99, P99_MS, 'ms')],
   };

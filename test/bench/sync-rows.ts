@@ -16,7 +16,7 @@ const LISTS = 3;
 const ROUND_ITEMS = 100_000;
 const BODY_LINES = 50_000;
 const REQUESTS_IN_FLIGHT = 2;
-/** What share of items the next list leaves out, and adds as new ones. */
+/** The share of items that the next list leaves out. It has as many new ones. */
 const CHANGED = 1 / 10;
 /** Limit on the total CPU per item during an open sync, relative to no sync. */
 const LIMIT = 2.2;

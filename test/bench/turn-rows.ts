@@ -13,13 +13,12 @@ const LONGEST_TURN_MS = 100;
 /** The same shapes in each run, so that runs can be compared. */
 const SEED = 1;
 const SHAPES = 60;
-/** In half of its attempts, the search changes one of the worst shapes so far, and it keeps this many of them. */
+/** Half of the search's attempts change one of the worst shapes so far, and the search keeps this many of them. */
 const KEPT = 5;
 /** Measures each turn this many times, and takes the minimum, because garbage collection isn't part of the work. */
 const REPETITIONS = 3;
 /**
- * The search sends bodies with a quarter of the bytes, because work that is slow for small bodies is also slow for
- * whole ones.
+ * The search sends bodies a quarter as large, because work that is slow for small bodies is also slow for whole ones.
  */
 const SEARCH_SHARE = 1 / 4;
 const ANSWER_MS = 600_000;

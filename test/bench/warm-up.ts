@@ -6,7 +6,8 @@ const MOST_SECONDS = 60;
 /**
  * Repeats `work`, at least once, until the processes that do it are warm. V8 compiles hot code, discards it where it
  * guessed wrong, and compiles it again. Over a service's first 4,000 batches, the CPU time per batch falls by half or
- * more. On a slow machine these take longer than the warm-up time, so `least` sets the minimum number of repetitions.
+ * more. On a slow machine, 4,000 batches take longer than the warm-up time, so `least` sets the minimum number of
+ * repetitions.
  */
 export async function warmUp(
   { warmUpSeconds }: Pick<BenchOptions, 'warmUpSeconds'>,

@@ -15,8 +15,8 @@ export function urls(first: number, count: number): string[] {
 }
 
 /**
- * The same strings as a JSON parser creates them. Concatenated or sliced strings would be copied when they are first
- * hashed.
+ * Copies of the strings as a JSON parser creates them. Concatenated or sliced strings would be copied again when they
+ * are first hashed.
  */
 export function flat(strings: readonly string[]): string[] {
   return JSON.parse(JSON.stringify(strings)) as string[];

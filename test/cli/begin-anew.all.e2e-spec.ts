@@ -14,7 +14,7 @@ const urlAt = (i: number): string => `https://example.org/${i}`;
 const urls = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, i) => urlAt(from + i));
 
-/** The entries before the sources fail. The first thousand are sent as a block. */
+/** Entries that come before the sources' failure. The first thousand are sent as a block. */
 const FIRST = urls(0, 1_500);
 
 describe('a job that can’t continue', () => {

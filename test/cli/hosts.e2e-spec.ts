@@ -100,7 +100,7 @@ describe.each(STORES)('the command line and hosts, $name store', ({ start }) => 
     );
   });
 
-  it('hosts set blocks a host for a time, and refuses a text that is no time', async () => {
+  it('hosts set blocks a host for a time, and refuses a text that isn’t a time', async () => {
     const set = client.visitedSet(freshName('set'));
     await set.create({ capacity: 1_000, perHost: {} });
     const block = (time: string) => unseen(['hosts', 'set', set.name, 'a.example', '--blocked-until', time]);

@@ -13,7 +13,7 @@ import { until } from '../support/until.js';
 
 const urlAt = (i: number): string => `https://example.org/${i}`;
 const urls = (count: number): string[] => Array.from({ length: count }, (_, i) => urlAt(i));
-/** How often a job is killed or interrupted before it may finish. */
+/** How often a job is killed or interrupted before it is left to finish. */
 const ENDS = 12;
 const INTERRUPTED = 130;
 
@@ -71,12 +71,13 @@ describe('a command-line job', () => {
       const args = ['visit', set.name, file, '--json'];
       let last: Ended | undefined;
       while (last === undefined) {
-        // Cuts the previous command's connections, because a late answer to it would count as one to the next command.
+        // Cut the previous command's connections. Otherwise, a late answer to it would count as an answer to the next
+        // command.
         proxy.interrupt();
         proxy.restore();
         const running = await begin(args);
         const signal = random.pick(['SIGKILL', 'SIGKILL', 'SIGINT', 'SIGTERM'] as const);
-        // In the middle of an answer, so that part of the job is done without the command knowing it.
+        // Signal in the middle of an answer, when the service has done a part of the job without the command knowing.
         if (ends < ENDS) await endAfter(running, random.below(15_000), signal);
         const ended = await running.ended;
         if (ended.code === 0) last = ended;
@@ -171,7 +172,7 @@ describe('a command-line job', () => {
       const description = await set.describe();
       return 'queue' in description ? description.queue : undefined;
     };
-    // Before the command gets the answer to its lease, an interruption would make it give the URLs back.
+    // Wait for the lease's answer. Without it, an interrupted command would give the URLs back.
     await until('three URLs are in progress', async () => {
       const begun = await readFile(out, 'utf8').catch(() => '');
       return begun.split('\n').length === 4;

@@ -41,7 +41,7 @@ describe('a command-line sync that gets no answer', () => {
   const sync = (...args: string[]): Promise<Ended> => runCommand(['sync', set.name, ...args], { env: env() });
   const checkpoints = (): Promise<string[]> =>
     readdir(join(folder, '.local', 'state', 'unseen')).catch(() => []);
-  /** Runs a command until a call whose answer is withheld, then sends it the signals. */
+  /** Withholds the answer to a call of the command, and then sends the command the signals. */
   const cutAt = async (holding: Holding, args: readonly string[], signals: NodeJS.Signals[]) => {
     const held = front.holdNext(holding);
     const running = await startCommand(['sync', set.name, ...args], {

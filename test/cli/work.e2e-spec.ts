@@ -13,7 +13,7 @@ import { until } from '../support/until.js';
 const URL_OF_TEST = 'https://example.org/1';
 const INTERRUPTED = 130;
 
-/** A limit that leaves the process one file descriptor, which is enough to reconnect, but not to start a command. */
+/** A limit that leaves the process one file descriptor: enough to reconnect, but not to start a command. */
 async function roomForOne(pid: string): Promise<number> {
   const taken = new Set(await readdir(`/proc/${pid}/fd`));
   let limit = 0;
@@ -51,13 +51,13 @@ describe('unseen work', () => {
   };
   const begin = (set: VisitedSet, script: string, ...more: string[]): Promise<RunningCommand> =>
     startCommand(['work', set.name, '--exec', `sh -c '${script}' x`, ...more], { env: env() });
-  /** Two different signals, because the same signal sent twice may arrive once. */
+  /** Two different signals. If the same signal is sent twice, the second may be lost. */
   const interruptTwice = async ({ child, ended }: RunningCommand) => {
     child.kill('SIGINT');
     child.kill('SIGTERM');
     return ended;
   };
-  /** A second signal would also limit the time for the worker's last calls, which may be slow. */
+  /** Sends only one signal. A second one would also limit the time for the worker's last calls, which may be slow. */
   const interrupt = async ({ child, ended }: RunningCommand) => {
     child.kill('SIGINT');
     return ended;
@@ -120,7 +120,7 @@ describe('unseen work', () => {
     const set = await made(1);
     const working = await begin(set, 'echo "$UNSEEN_ITEM"');
     await until('a command has run', async () => working.stdout().includes(URL_OF_TEST));
-    // By then its pipe is closed. Otherwise, its descriptor would be free for the next command.
+    // By then, the command's pipe is closed. Otherwise, its descriptor would be free for the next command.
     await until('the URL is acknowledged', async () => (await queue(set)).leased === 0);
     const pid = String(working.child.pid);
     execFileSync('prlimit', ['--pid', pid, `--nofile=${await roomForOne(pid)}:`]);
@@ -131,7 +131,7 @@ describe('unseen work', () => {
     execFileSync('prlimit', ['--pid', pid, '--nofile=1024:']);
     await set.discover('https://example.org/3');
     await until('another command has run', async () => working.stdout().includes('https://example.org/3'));
-    // Otherwise, the interruption could kill the command after its output.
+    // Otherwise, the interruption might kill the command after its output.
     await until('its URL is acknowledged', async () => (await queue(set)).leased === 0);
     for await (const { url, reason } of set.deadLetters())
       expect([url, reason]).toEqual(['https://example.org/2', 'cannot run: spawn /bin/sh EMFILE']);
@@ -148,10 +148,10 @@ describe('unseen work', () => {
       const { waiting, leased } = await queue(set);
       return waiting + leased === 0;
     });
-    // The command has the answer to its acknowledgement when its next call waits.
+    // Once the command waits in its next call, it has the answer to its acknowledgement.
     await leasesWaiting(app, 1);
     await proxy.stop();
-    // If that call began seconds ago, the command reports the closed connection, before it tries another one.
+    // If that call began seconds ago, the command reports the closed connection before it makes another attempt.
     const why = `(?:connection refused by ${host}|http://${host} could not be reached: .*)`;
     await until('the command reports the retries', async () => working.stderr().includes('\n'));
     expect(await interrupt(working)).toMatchObject({

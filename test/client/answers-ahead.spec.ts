@@ -82,7 +82,7 @@ describe('blocks that are sent ahead', () => {
       },
     });
     await settled();
-    // The second call fails before the first one has its answer, which still arrives.
+    // The second call fails while the first one still waits for its answer, which arrives later.
     state.calls[1]?.fail(LOST);
     await settled();
     expect(told).toEqual([]);

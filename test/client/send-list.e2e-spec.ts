@@ -139,7 +139,7 @@ describe('a list that is sent safely', () => {
     };
     const { counts } = await resumeList(client.filter(bag.name).add, items(6_500), { onFailure });
     expect(counts).toEqual({ true: 6_500 });
-    // On a slow machine, a call may also time out.
+    // On a slow machine, a call may also fail with a timeout.
     expect(failures.length).toBeGreaterThanOrEqual(2);
     expect(failures.every((error) => error instanceof UnreachableError)).toBe(true);
     expect(new Set(keys).size).toBe(7);
@@ -232,7 +232,7 @@ describe('a list that is sent safely', () => {
       isOver = true;
       goOn();
       await until('the source is closed', async () => isClosed);
-      // A late save would happen before this call returns.
+      // Wait for another call to return, because a late save would have happened by then.
       expect(await bag.describe()).toMatchObject({ added: 1_000 });
       expect(late).toBe(0);
     },
@@ -249,7 +249,7 @@ describe('a list that is sent safely', () => {
       ({ entries } = checkpoint);
     };
     await expect(resumeList(bag.add, source(), { save })).rejects.toThrow('the disk is gone');
-    // The rest is a partial block, which is sent again later with more entries.
+    // The rest is a partial block, so it is sent again later, with more entries.
     expect(entries).toBe(1_000);
     expect(await bag.describe()).toMatchObject({ added: 1_000 });
   });

@@ -259,7 +259,7 @@ describe('a worker', () => {
     const options = { ...SOON, waitSeconds: 1 };
     const working = new Worker(set, async ({ url }) => void done.push(url), options).run();
     await until('the worker has done the rest', async () => done.length === 1);
-    // A worker with nothing left would end when its lease call returns empty. This worker asks again.
+    // A URL is left, so the worker doesn't end when its lease call returns empty. It asks again.
     const look = jest.spyOn(set, 'describe');
     await leasesWaiting(app, 1);
     app.advance(1_000);
@@ -339,7 +339,7 @@ describe('a worker', () => {
     for (let n = 0; n < 20; n++) {
       const worker = new Worker(set, async () => undefined, { waitSeconds: 30, leaseSeconds: LONG });
       const working = worker.run();
-      // Stop at the moment when a URL arrives.
+      // Stop the worker at the moment when a URL arrives.
       const [, { done }] = await Promise.all([set.discover(urlAt(n)).then(() => worker.stop()), working]);
       await until('no URL is leased', async () => {
         return (await counts(set)).leased === 0;

@@ -32,7 +32,7 @@ const LATE = [
   ...(['blockedLate', 'unblockedLate', 'droppedLate'] as const),
 ];
 
-/** Under load, workers always find a host that is due. */
+/** So short that workers always find a host that is due, even under load. */
 const PACE_MS = 20;
 const WORKERS = 4;
 const HOSTS = 8;
@@ -190,9 +190,9 @@ describe('a set with perHost, when a replica without the last writes takes over'
     expect(await ack(on.leasedLate)).not.toEqual(DONE);
     expect(await calls.discover(filter, urls(on.foundLate, 2))).toEqual([Added.New, Added.New]);
     expect(await lease()).toEqual(heads(on.leasedLate, on.blockedLate, on.droppedLate, on.foundLate));
-    // The leases that it knows count towards `maxLeased`, although the old master had ended some.
+    // The leases that the new master knows count towards `maxLeased`, although some had ended on the old one.
     expect(await lease()).toEqual([]);
-    // Repeats are executed, because the operations' records are lost together with their effects.
+    // The repeats run again, because the operations' records were lost together with their effects.
     expect(await ack(on.ackedLate, ackedLate)).toEqual(DONE);
     expect(await putOff(on.releasedLate, releasedLate)).toEqual(DONE);
     expect(await ack(on.held)).toEqual(DONE);
@@ -264,7 +264,7 @@ describe('a set with perHost, when a replica without the last writes takes over'
       expect(own).toHaveLength(waiting + leased);
       expect([delayed, dead]).toEqual([0, 0]);
       expect(leased).toBeLessThanOrEqual(1);
-      // Each host has a turn, or a lease whose end gives it a turn.
+      // Each host with waiting URLs has a turn, or a lease whose end gives it one.
       expect(nextAt > 0).toBe(waiting > 0 && leased === 0);
       expect(nextAt).toBeLessThanOrEqual(clock.now() + PACE_MS);
     }

@@ -90,7 +90,7 @@ describe('a master of a cluster is killed under load', () => {
     stores.push(reader);
     const keys = answered.map(({ item }) => item);
     expect(await count(reader, filter, keys)).toEqual(keys.map(() => 1));
-    // Changes in its segments succeed again once it has a replica.
+    // Changes in the new master's segments succeed again once it has a replica.
     await failover.rejoin(1);
     await recovered(store, filter);
     await expectEachOnce(store, filter, attempts.flat());
@@ -186,8 +186,8 @@ async function recovered(store: RedisStore, filter: Filter): Promise<void> {
 }
 
 /**
- * Expects that each writer has lost only a suffix of its confirmed items in the killed master's segments, and none
- * elsewhere. Returns how many confirmed items are lost.
+ * Expects that each writer has lost only a suffix of its confirmed items in the killed master's segments, and nothing
+ * elsewhere. Returns the number of lost items.
  */
 async function expectSuffixLost(
   store: RedisStore,

@@ -25,8 +25,8 @@ const AT_ONCE = 10;
 let loads = 0;
 
 /**
- * Several writers add new items, each with its own operation keys, until `during`, which gets the attempts so far,
- * ends. The only allowed error is STORE_UNAVAILABLE. Returns each writer's attempts in order.
+ * Several writers add new items, each with its own operation keys, until `during` ends. `during` gets the attempts so
+ * far. The only allowed error is STORE_UNAVAILABLE. Returns each writer's attempts in order.
  */
 export async function addWhile(
   store: Store,
@@ -68,9 +68,7 @@ async function attempt(store: Store, filter: Filter, item: string, deadlineMs: n
   }
 }
 
-/**
- * Repeats every attempt with its operation key. Expects each to get its first answer, and each item to be stored once.
- */
+/** Repeats every attempt with its operation key. Expects the first answer to each, and every item to be stored once. */
 export async function expectEachOnce(
   store: Store,
   filter: Filter,

@@ -95,7 +95,7 @@ describe('a change completes once a replica has it', () => {
   it('and not before: it waits for a stalled replica, and continues with it', async () => {
     const patient = await open(1, PATIENCE_MS);
     const filter = await makeFilter(patient);
-    // After this call, the server has the script.
+    // The first call sends the script to the server.
     await add(patient, filter, ['first']);
     process.kill(replica.pid, 'SIGSTOP');
     let answered = false;
@@ -118,7 +118,7 @@ describe('a change completes once a replica has it', () => {
       const operation = keyed();
       process.kill(replica.pid, 'SIGSTOP');
       await expectRefusal(call(ready, operation), 'STORE_UNAVAILABLE');
-      // By now the master has the change and its record. The other connection has written nothing yet.
+      // The master has the change and its record by now. The other connection has written nothing yet.
       const other = { ...ready, store: await open() };
       await other.store.open(ready.filter.name, ready.filter.kind).catch(() => undefined);
       const again = { ...other, filter: await reopened(other) };
@@ -146,7 +146,7 @@ describe('a change completes once a replica has it', () => {
   it('reads don’t wait, and may see unacknowledged changes', async () => {
     const patient = await open(1, PATIENCE_MS);
     const filter = await makeFilter(patient, { semantics: 'multiset' });
-    // After this call, the server has the script.
+    // The first call sends the script to the server.
     await add(patient, filter, ['first']);
     process.kill(replica.pid, 'SIGSTOP');
     let answered = false;
@@ -171,7 +171,7 @@ describe('a change completes once a replica has it', () => {
   });
 
   it('no call outlives its deadline, and later calls continue', async () => {
-    // Without its own deadline, the call would outlast this test.
+    // If the deadline of the call itself didn't count, the call would outlast this test.
     const patient = await open(1, ENDLESS_MS);
     const filter = await makeFilter(patient);
     process.kill(replica.pid, 'SIGSTOP');
@@ -220,7 +220,7 @@ describe('a change completes once a replica has it', () => {
   }
 });
 
-/** The filter as a store sees it, or the given one if it is gone. */
+/** The filter as the store has it now, or the given one if it is gone. */
 async function reopened({ store, filter }: Ready): Promise<Filter> {
   return store.open(filter.name, filter.kind, { fresh: true }).catch(() => filter);
 }

@@ -161,8 +161,8 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     const filter = await make({ capacity, errorRate, seed: seedOf(random) });
     const { store } = subject;
     /**
-     * The epoch of each item's last add. An item that tested positive at its first add lives on other items' counts
-     * (G8).
+     * The epoch in which each item was last added. An item that tested positive at its first add lives on the counts of
+     * other items (G8).
      */
     const live = new Map<string, number>();
     const counted = new Set<string>();
@@ -223,7 +223,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
       expect([epoch, tally(await check(store, filter, kept), 0)]).toEqual([epoch, 0]);
       pass(3);
     }
-    // Proves that the cells alone would not be enough.
+    // Shows that the cells alone would not be enough.
     expect(hidden).toBeGreaterThan(2);
     expect(forgotten).toBeGreaterThan(30 * hot.length);
   });
@@ -231,8 +231,8 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
   it('forgotten items whose cells other items keep alive are hidden exactly, also after a restart, up to a limit', async () => {
     const most = 12;
     await subject.reopen({ maxHidden: most });
-    // The set is so full that many items share every cell with other items. Items that tested positive when added have
-    // no counts.
+    // The set is so full that many items share every cell with other items. Items that tested positive when they were
+    // added have no counts.
     const filter = await make({ capacity: 400, errorRate: 0.1 });
     const added = await add(subject.store, filter, items(700));
     const many = items(700).filter((_, n) => added[n] === 1);

@@ -78,7 +78,7 @@ export function ageingContract(subject: Subject): void {
       const { store } = subject;
       const random = new Random(SEED);
       let overfull = false;
-      // Not every seed leads to an overestimate.
+      // Only some seeds lead to an overestimate.
       for (let round = 0; !overfull && round < 50; round++) {
         const filter = await makeFilter(store, {
           ...{ ...AGEING, capacity: 50, errorRate: 0.1, seed: seedOf(random) },

@@ -13,7 +13,7 @@ import { HELD_MS, HostCalls, urls } from './host-calls.js';
 import { payloads } from './queue-calls.js';
 import type { Subject } from './subject.js';
 
-/** A kind of queue: its name, and how to make a set with one. `segmented`: if it can have several segments. */
+/** A kind of queue: its name, and how to make a set with one. `segmented`: the set may have several segments. */
 type Kind = readonly [name: string, make: (more?: FilterOptions, segmented?: 'segmented') => Promise<Filter>];
 
 /** Lists and drops entries of queues. */

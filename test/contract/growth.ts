@@ -177,7 +177,7 @@ export function growthContract(subject: Subject): void {
     });
 
     it('ends with FILTER_FULL before any change, and present items are still found', async () => {
-      // At this rate no item tests positive by mistake.
+      // At this rate, no item of this test tests positive by mistake.
       const plan = planOf(await make({ errorRate: 1e-9 }));
       const grown = await make({ growsTo: bytesOf(plan.slice(0, 2)), errorRate: 1e-9 });
       expect(planOf(grown)).toHaveLength(2);
@@ -284,7 +284,7 @@ export function growthContract(subject: Subject): void {
       const late = items(400, 'late');
       const parts: Part[] = [];
       for await (const part of subject.store.transfer.export(filter)) {
-        // The export has reached the queue, and closed layers are still to come.
+        // The first part comes from the queue. Closed layers are exported later.
         if (parts.length === 0) await discover(subject.store, filter, late);
         parts.push(part);
       }

@@ -13,13 +13,10 @@ const DAY_MS = 86_400_000;
 /** A lease that ends before one of HELD_MS, but not during a test unless the clock moves. */
 const SHORTER_MS = HELD_MS / 2;
 
-/** The dropped host's entries in each state. There are so many that copying them takes a while. */
+/** The dropped host's entries in each state: enough that copying them takes a while. */
 const QUEUED = 600;
 
-/**
- * Dropping hosts during syncs, and what this does to the queue's counts and to maxLeased. Other tests of such drops are
- * in host-settings.ts.
- */
+/** Dropping hosts during syncs, and the effect on the queue's counts and on maxLeased. See also host-settings.ts. */
 export function hostDropsContract(subject: Subject): void {
   const calls = new HostCalls(subject);
   const syncs = new SyncCalls(subject);
@@ -147,7 +144,7 @@ export function hostDropsContract(subject: Subject): void {
       const filter = await calls.make({ maxLeased: 1 });
       await discover(subject.store, filter, urls('a', 1));
       const taken = await calls.lease(filter, 1, HELD_MS);
-      // Applies from the end of the lease on. Time must not pass before that, or a sweep would remove the entry.
+      // The delay applies from the end of the lease. No time may pass before, or a sweep would remove the entry.
       await subject.store.hosts.set(filter, 'a.example', { own: { delayMs: DELAY_MS } }, made());
       await drop(filter);
       await discover(subject.store, filter, urls('a', 1, 1));

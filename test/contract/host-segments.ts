@@ -5,7 +5,7 @@ import { DELAY_MS, HELD_MS, HostCalls, urls } from './host-calls.js';
 import { payloads } from './queue-calls.js';
 import type { Subject } from './subject.js';
 
-/** More hosts than one script leases from in a segment, or than one lease of the embedded store takes from. */
+/** More hosts than one script leases from, or than one lease of the embedded store. */
 const HOSTS = 300;
 
 /** Per-host queues: calls that concern hosts of several segments. */

@@ -31,8 +31,8 @@ const ALL = 80;
 /** Enough calls to bring back all entries that are due: Redis moves some with each call. */
 const DUE_CALLS = 20;
 /**
- * Entries in one lane that come due in the same change have no defined order. So scheduled entries come due between the
- * other entries.
+ * Scheduled entries come due at times between those of other entries, because entries that come due in one lane in the
+ * same change have no defined order.
  */
 const BETWEEN_MS = UNIT_MS / 2;
 
@@ -147,7 +147,7 @@ describe('per-host queues, in both stores', () => {
       if (random.below(4) === 0) expect(await both('repeat', call)).toEqual(answers);
       if (!what.startsWith('extend')) for (const { held } of sides) for (const url of urls) held.delete(url);
     };
-    /** If the clock is set back, a block may begin again, unless the store has deleted the lane. */
+    /** After the clock was set back, a block may begin again in one store, while the other has deleted the lane. */
     const isOnlyBlocked = ({ name: _, nextAt, own, blockedUntil, ...counts }: HostView): boolean =>
       plan.setsBack === true && !own && Object.values(counts).every((count) => count === 0);
     const hosts = async ({ store, filter }: Side) => {
@@ -308,8 +308,8 @@ describe('per-host queues, in both stores', () => {
     }
     if (plan.forgets) {
       steps.push(async () => {
-        // In Redis, a call on one of a lease's entries settles all that were forgotten. In the embedded store, it
-        // settles only its own.
+        // In Redis, a call on one entry of a lease settles all of the lease's forgotten entries. In the embedded store,
+        // it settles only its own.
         const some = known.filter((url) => !sides[0]!.held.has(url) && random.below(6) === 0);
         await both(`forget ${some.join(' ')}`, ({ store, filter }) => remove(store, filter, some));
       });

@@ -86,7 +86,7 @@ export function hostsDueContract(subject: Subject): void {
         expect({ host, ...countsIn(again) }).toEqual({ host, ...counts });
         expect(again.nextAt).toBeLessThanOrEqual(clock.now());
       }
-      // No entry has moved, and the counts fit once all have.
+      // The views have moved no entry, and the counts are still right once all entries have moved.
       expect(await idsOf(filter)).toEqual(ids);
       if (filter.maxAttempts === undefined) {
         // A lease that finds entries may not have moved all that are due.

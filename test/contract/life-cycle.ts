@@ -221,7 +221,7 @@ export function lifeCycleContract(subject: Subject): void {
   });
 }
 
-/** The filter as a store that is opened later finds it. */
+/** The filter as another store finds it, which is opened later. */
 async function foundLater(subject: Subject, spec: FilterSpec): Promise<Filter> {
   await subject.reopen();
   return subject.store.open(spec.name, spec.kind);

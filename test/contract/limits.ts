@@ -46,9 +46,9 @@ export function limitsContract(subject: Subject): void {
 
   describe('the count of items', () => {
     /**
-     * A removal that empties a counter lowers the item count, and an added item sets k counters. Next to saturated
-     * counters, which never change, k items that were never added can empty those counters one by one. That takes k
-     * from the count for one added item.
+     * A removal lowers the item count when it empties a counter, and an added item sets k counters. If the other
+     * counters are saturated, and so never change, k items that were never added can empty those k counters one by one.
+     * That takes k off the count for one added item.
      */
     it(`is never below zero, even after removing items that weren’t added (SEED=${SEED})`, async () => {
       const { store } = subject;

@@ -33,8 +33,8 @@ export function queueExactDropsContract(subject: Subject): void {
   const released = async (filter: Filter, delayMs = 0) =>
     calls.release(filter, await lease(filter), { delayMs });
   /**
-   * Makes the queue notice the entries that have come back. A change does this only in its own segments, which hosts
-   * choose.
+   * Makes entries come due, and lets the queue notice. A change notices due entries only in its own segments, which its
+   * hosts choose.
    */
   const overdue = async (filter: Filter) => {
     clock.advance(2 * HELD_MS);

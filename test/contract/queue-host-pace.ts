@@ -229,7 +229,7 @@ export function queueHostPaceContract(subject: Subject): void {
       await discover(subject.store, filter, urls('a', 2));
       await calls.forget(filter, payloads(await calls.lease(filter, 1, HELD_MS)));
       expect(await lease(filter)).toEqual([]);
-      // A call for an earlier change may arrive late, so it leases again.
+      // The wake-up may belong to an earlier change, so this leases again after each.
       const woken = calls.onceWoken(filter);
       clock.advance(SWEEP_AFTER_MS);
       expect(await woken).toEqual(urls('a', 1, 1));

@@ -246,8 +246,8 @@ export function queueHostsContract(subject: Subject): void {
       let turn = 0;
       await until('it is swept', async () => {
         if ((await calls.queueOf(filter)).forgotten === 0) return true;
-        // If only an eighth of the entries is forgotten, no sweep begins. In Redis, a sweep makes its steps when items
-        // are forgotten.
+        // A sweep begins only once more than an eighth of the entries is forgotten. In Redis, forgetting items also
+        // runs the sweep's steps.
         const probes = urls('probe', 10, 100 * turn++);
         await discover(subject.store, filter, probes);
         await calls.forget(filter, probes);

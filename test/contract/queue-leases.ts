@@ -266,7 +266,7 @@ export function queueLeasesContract(subject: Subject): void {
       const operation = keyed();
       const lease = (repeat: boolean) =>
         subject.store.queue.lease(filter, 2, LONG_MS, { ...operation, repeat });
-      // This attempt doesn't know about the other attempts, as if it had looked before they found anything.
+      // The last attempt doesn't know the others, as if it had looked before they found anything.
       let last: LeasedEntry[] = [];
       for (let n = 0; n < 20; n++) {
         await discover(subject.store, filter, [`url ${n}`, `another ${n}`]);

@@ -54,7 +54,7 @@ export function queuePagesContract(subject: Subject): void {
         expect(discoveredAt).toBeLessThanOrEqual(clock.now() / 1_000 + later);
       }
       const dueAt = new Map(found.map((entry) => [entry.payload, entry.dueAt ?? 0]));
-      // The second and third entries' leases were extended by a second.
+      // The leases of the second and third entries were extended by a second.
       const isExtended = ({ payload }: LeasedEntry): boolean =>
         held.slice(1, 3).some((entry) => entry.payload === payload);
       /** When a lease's entries come back. Entries in one segment come back at the same time. */

@@ -62,7 +62,8 @@ export class Walk {
   private async endLease(): Promise<void> {
     const leased = await this.lease(1);
     clock.advance(OVER_MS);
-    // In fact the next change that queues or leases returns them to the waiting entries, before it adds its own.
+    // The model brings the entry back now. In fact, the next change that queues or leases does, before it adds entries
+    // of its own.
     this.model.bringBack(this.model.settle(leased), LEASE_ENDED);
   }
 

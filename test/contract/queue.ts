@@ -89,7 +89,7 @@ export function queueContract(subject: Subject): void {
       const [first] = await lease(filter, 1);
       expect(first).toMatchObject({ payload: 'a', attempt: 1 });
       clock.advance(2 * LONG_MS);
-      // Stores may count it as waiting or leased until the next call looks.
+      // Until the next call looks, stores may count the entry as waiting or as leased.
       const { waiting, leased } = await queued(filter);
       expect(waiting + leased).toBe(1);
       const [second] = await lease(filter, 1);

@@ -10,7 +10,7 @@ import type { Subject } from './subject.js';
 export function redisCalls(subject: Subject<RedisHarness>): void {
   it('G5 a call that fails in one segment has finished in all others', async () => {
     const { harness } = subject;
-    // The store reads the item count again one second after the last time. The clock stays within this second.
+    // The store reads the item count again when a second has passed. This clock stays within that second.
     const moment = clock.now();
     const store = await harness.open({ clock: { now: () => moment, monotonic: clock.monotonic } });
     const filter = await makeFilter(store, {

@@ -12,9 +12,9 @@ import { add, items, makeFilter } from './calls.js';
 import { payloads, QueueCalls } from './queue-calls.js';
 import type { Subject } from './subject.js';
 
-/** An entry's size in these tests, in bytes. */
+/** The size of an entry in these tests, in bytes. */
 const ENTRY = 100;
-/** Numbers of such entries in a full chunk, and in one that was filled by single calls. */
+/** How many such entries a full chunk has, and a chunk that was filled by single calls. */
 const FULL = Math.floor(CHUNK_BYTES / ENTRY);
 const JOINED = Math.floor(JOINED_BYTES / ENTRY);
 
@@ -253,7 +253,7 @@ export function redisChunks(subject: Subject<RedisHarness>): void {
       await calls.discover(filter, ['c']);
       const rest = { entries: expect.arrayContaining([...second.slice(2), 'c']) as unknown };
       expect(await page(filter, after, 100)).toMatchObject({ flag: 0, ...rest });
-      // In the head chunk, some entries that moved may have been taken.
+      // Once the chunk is the head, some of its moved entries may have been taken.
       expect(await calls.lease(filter, FULL - 30)).toHaveLength(FULL - 30);
       expect(await page(filter, after, 100)).toMatchObject({ flag: 2, ...rest });
       await subject.reopen();

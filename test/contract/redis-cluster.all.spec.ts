@@ -60,7 +60,7 @@ describe(`${redisCluster.name} store`, () => {
     const { options } = subject.harness.clients[0]!;
     const store = await RedisStore.open({ url: `redis://127.0.0.1:${options.port}`, timeoutMs: 10_000 });
     try {
-      // Names are in one slot and filters in others, so some of these calls meet a slot on another node.
+      // The names are in one slot and the filters in others, so some of these calls meet a slot on another node.
       const attempts = Array.from({ length: 12 }, () => makeFilter(store, { segmentation: SEGMENTED }));
       const failed = (await Promise.allSettled(attempts)).filter((outcome) => outcome.status === 'rejected');
       expect(failed.length).toBeGreaterThan(0);

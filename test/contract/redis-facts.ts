@@ -64,7 +64,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     }
     await expectCells(subject, filter, model);
     expect(await subject.store.describe(filter)).toMatchObject(model.stats());
-    // The cuts come at random moments, but some must fall into calls.
+    // The cuts come at random moments, but some of them must hit calls.
     expect(failures).toBeGreaterThan(0);
   });
 
@@ -77,7 +77,8 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
       const filter = await makeFilter(store, { capacity, errorRate: 1e-9, segmentation: SEGMENTED });
       const keys = items(2 * capacity - 20);
       const { segment } = positionsOf(keys, filter.seed, filter.geometry);
-      // A caller's key is claimed in the first segment, which is intact. The batch's first item is in a broken one.
+      // A caller's key is claimed in the first segment, which is intact. The first item of the batch is in a broken
+      // one.
       const broken = segment.find((one) => one !== 0)!;
       const batch = keys
         .map((key, i) => ({ key, breaks: segment[i] === broken }))
@@ -107,7 +108,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
   );
 
   it('the reply to a removal includes the free room, so that no other call is needed', async () => {
-    // The store reads the item count again one second after the last time. The clock stays within this second.
+    // The store reads the item count again when a second has passed. This clock stays within that second.
     const moment = clock.now();
     const store = await subject.harness.open({ clock: { now: () => moment, monotonic: clock.monotonic } });
     const filter = await makeFilter(store, { capacity: 100, errorRate: 1e-9, segmentation: SEGMENTED });
@@ -258,7 +259,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
         async () => (await awaitedOf(subject, filter)) > 0,
       );
       const renewed = await renew(subject, filter);
-      // A lookup from before the renewal can no longer change this.
+      // Lookups from before the renewal have ended by now.
       const before = await awaitedOf(subject, renewed);
       await until(
         'Redis has a new record of the waiting caller',
@@ -370,7 +371,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
       state: 'creating',
       since: clock.now(),
     }));
-    // If a request was sent shortly before the time limit, the servers reply only after it.
+    // A request that was sent shortly before the time limit gets its reply only after the limit.
     const pause = async (): Promise<void> => {
       await new Promise((resolve) => setTimeout(resolve, 0.95 * SOON_MS));
       await Promise.all(harness.clients.map((client) => client.call('CLIENT', 'PAUSE', 0.15 * SOON_MS)));

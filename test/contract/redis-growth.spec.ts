@@ -367,7 +367,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     } finally {
       for (const client of harness.clients) await client.config('SET', 'maxmemory', '0');
     }
-    // For a while after that, no store tries again.
+    // After such a failure, no store tries again for a while.
     let room: Awaited<ReturnType<typeof addAll>> = [];
     await until('no add is refused with STORE_FULL', async () => {
       room = await addAll('room');

@@ -13,7 +13,7 @@ import { brokenCopy, SyncCalls } from './sync-calls.js';
 
 /** More entries than one script deletes. */
 const ENTRIES = 20_000;
-/** Longer than the rest after a sweep. */
+/** Longer than the pause after a sweep. */
 const LATER_MS = 10 * SWEEP_AFTER_MS;
 
 /** Hosts of queues as Redis stores them. */
@@ -102,7 +102,7 @@ export function redisHosts(subject: Subject<RedisHarness>): void {
 
   describe('dropping a host on Redis before a sync has copied the queue', () => {
     const syncs = new SyncCalls(subject);
-    /** Has Redis note that no sync has copied the queue. Returns whether one has copied it since. */
+    /** Makes Redis forget that a sync has copied the queue. Returns whether a sync has copied it since. */
     const uncopied = async (filter: Filter): Promise<() => Promise<boolean>> => {
       const { key, client } = await keyOf(filter, 'meta');
       await client.hdel(key, COPIED_FIELD);

@@ -33,7 +33,7 @@ export function redisOrder(subject: Subject<RedisHarness>): void {
     const { key, client } = await metaOf(filter);
     return (await client.hgetBuffer(key, QUEUE_FIELD)) as Buffer;
   };
-  /** Where an ordered queue's number is, which comes last. */
+  /** The position of one of an ordered queue's numbers, which come last. */
   const placeIn = (numbers: Buffer, name: string): number =>
     numbers.length - 6 * (ORDERED.length - ORDERED.indexOf(name));
   const ordered = async (filter: Filter, name: string) => {
@@ -47,7 +47,10 @@ export function redisOrder(subject: Subject<RedisHarness>): void {
     numbers.writeUIntBE(value, placeIn(numbers, name), 6);
     await client.hset(key, QUEUE_FIELD, numbers);
   };
-  /** Queues entries, and forgets the items in `gone` as a sync's commit does, without dropping their entries. */
+  /**
+   * Queues entries, and then takes the items in `gone` out of the cells, as a sync's commit does, without dropping
+   * their entries.
+   */
   const schedule = async (filter: Filter, left: readonly string[], gone: readonly string[], till: number) => {
     await calls.discover(filter, left, { delayMs: DAY_MS });
     const { key, client } = await metaOf(filter);
@@ -217,7 +220,7 @@ export function redisOrder(subject: Subject<RedisHarness>): void {
         await schedule(filter, [left], [gone], clock.now() + 60_000);
         const till = await ordered(filter, 'checkingTill');
         clock.advance(59_000);
-        // A first step after one of these descriptions would be sent before the next one.
+        // If one of these descriptions started a step, the step would be sent before the next description.
         for (let n = 0; n < 3; n++)
           expect(await calls.queueOf(filter)).toMatchObject({ scheduled: 2, forgotten: 0 });
         expect(await ordered(filter, 'checkingTill')).toBe(till);

@@ -13,11 +13,11 @@ import { HELD_MS, hostOptions, urls } from './host-calls.js';
 
 /** Several of a sweep's steps. */
 const ENTRIES = 2_000;
-/** How much later the other instance begins. Less than half a turn, so that a busy machine makes no difference. */
+/** How much later the other instance begins: less than half a turn, so that a busy machine makes no difference. */
 const LATER_MS = 4_000;
-/** After a sweep that takes this long, the rest is longer than the shortest one. */
+/** A sweep that takes this long is followed by more than the shortest pause. */
 const SLOW_MS = 10_000;
-/** No rest is longer. */
+/** The longest pause after a sweep. */
 const LONGEST_REST_MS = 3_600_000;
 
 describe('sweeps of several instances on one Redis', () => {
@@ -62,7 +62,7 @@ describe('sweeps of several instances on one Redis', () => {
     return [...calls].reduce((sum, [, count, failed]) => sum + Number(count) - Number(failed), 0);
   };
 
-  /** A sweep that has begun takes a step with each of these turns. */
+  /** Describes the set until it is swept. Each description makes a step of the sweep. */
   const swept = async (store: RedisStore, filter: Filter): Promise<void> => {
     for (let turn = 0; turn < 500; turn++) {
       if ((await marks(filter)) === 0) return;
@@ -71,10 +71,10 @@ describe('sweeps of several instances on one Redis', () => {
     throw new Error('the queue is not swept');
   };
 
-  /** Waits until a store that has run `before` scripts asks for its turn, and then until it knows the answer. */
+  /** Waits until a store that has run `before` scripts asks for its turn, and then until the store knows the answer. */
   const refused = async (store: RedisStore, { name, kind }: Filter, before: number): Promise<void> => {
     await until('the store has asked for its turn', async () => (await scripts()) > before);
-    // Answers come in order.
+    // Answers come in order, so this one comes after the other.
     await store.open(name, kind, { fresh: true });
     await setImmediate();
   };

@@ -14,7 +14,7 @@ import type { Subject } from './subject.js';
 
 const OLD = items(40, 'old');
 
-/** How entries move in a queue that a sync has yet to copy, and which of them are noted for the copy. */
+/** Entries that move in a queue that a sync has yet to copy, and the notes about them for the copy. */
 export function redisSyncQueue(subject: Subject<RedisHarness>): void {
   const calls = new SyncCalls(subject);
   const queue = new QueueCalls(subject);
@@ -31,7 +31,7 @@ export function redisSyncQueue(subject: Subject<RedisHarness>): void {
     const notes = async () => (await client.zrangeBuffer(noted, '1', '-1')).map(hexOf).sort();
     return { sync, now: await calls.current(filter), notes, client, keys, noted };
   };
-  /** Opens a sync as if copying the queue hadn't begun. */
+  /** Opens a sync as if it had not yet begun to copy the queue. */
   const opened = async (filter: Filter) => {
     const { notes: owed, ...others } = await openSync(filter);
     await others.client.hdel(others.keys.meta, COPIED_FIELD);

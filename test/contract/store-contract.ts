@@ -100,7 +100,7 @@ export function storeContract<H extends StoreHarness>(
     operationIdsContract(subject);
     credentialsContract(subject);
     if (facts) describe('and of this store only', () => facts(subject));
-    // These come last because they move the clock. Until the first move, Redis runs the scripts unmodified.
+    // These come last, because they move the clock. Before the first move, Redis runs the scripts unmodified.
     safeRetriesContract(subject);
     queueContract(subject);
     queueLogContract(subject);

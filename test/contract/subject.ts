@@ -4,7 +4,7 @@ import type { StoreFixture, StoreHarness, StoreLimits } from '../support/stores.
 /** The store under test. Many tests share it, and use different names for their filters. */
 export class Subject<H extends StoreHarness = StoreHarness> {
   private current: { readonly harness: H; store: Store } | undefined;
-  /** The number of tests that have used the current place of data. */
+  /** How many tests have used the current place of data. */
   private tests = 0;
 
   constructor(private readonly fixture: StoreFixture<H>) {}

@@ -28,7 +28,9 @@ export function syncDropsContract(subject: Subject): void {
     hostOptions({}, { capacity: 8_000 }),
   ];
 
-  /** A set with a commit that has replaced its layers, and drops entries. `commit` resolves when it ends or fails. */
+  /**
+   * A set with a commit that has replaced the set's layers and is dropping entries. `commit` settles with the commit.
+   */
   async function dropping(options: FilterOptions): Promise<{ filter: Filter; commit: Promise<unknown> }> {
     const filter = await makeFilter(subject.store, options);
     for (let at = 0; at < DROPPED; at += 2_000)
@@ -77,7 +79,7 @@ export function syncDropsContract(subject: Subject): void {
     it('leave the others in the lists of their states, although their drop was interrupted', async () => {
       const filter = await brokenDrop(options);
       clock.advance(DAY_MS);
-      // Those that stay are scheduled until the store knows that they stay, and then wait.
+      // Entries that stay are scheduled until the store knows that they stay, and then wait.
       const found: string[] = [];
       for (const state of ['scheduled', 'waiting'] as const)
         found.push(...payloads(await entries.list(filter, { state })));

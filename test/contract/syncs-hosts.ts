@@ -126,7 +126,7 @@ export function syncsHostsContract(subject: Subject): void {
     it('doesn’t count URLs from earlier ages in a set that ages', async () => {
       const maxAgeSeconds = 10_000;
       const filter = await make({ maxUrls: 3 }, { maxAgeSeconds });
-      // So the next step doesn't end the period.
+      // Go to the start of a period, so that the next step doesn't end it.
       clock.advance(maxAgeSeconds * 1_000 - (clock.now() % (maxAgeSeconds * 1_000)));
       await find(filter, urls('a', 3));
       await ackAll(filter);

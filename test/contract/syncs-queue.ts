@@ -19,7 +19,7 @@ const all = (keys: readonly unknown[], answer: number): number[] => keys.map(() 
 
 const DAY_MS = 86_400_000;
 
-/** Entries in each place of a queue. There are so many that copying them takes a while. */
+/** Entries in each place of a queue: enough that copying them takes a while. */
 const QUEUED = 900;
 
 export function syncQueueContract(subject: Subject): void {

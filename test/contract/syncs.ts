@@ -80,7 +80,7 @@ export function syncsContract(subject: Subject): void {
         expect(await calls.check(filter, ['before', 'after', 'absent', 'saved', 'other'])).toEqual([
           0, 0, 0, 0, 1,
         ]);
-        // Once it is visited again, it is in the set and may be listed.
+        // Once the URL is visited again, it is in the set and may be listed.
         expect(await calls.add(filter, ['saved', 'absent'])).toEqual([1, 1]);
         expect(await calls.keep(filter, sync, ['saved'])).toEqual([Kept.Present]);
         expect(await calls.get(filter, sync)).toMatchObject({ items: 3, kept: 3, listed: 3 });
@@ -158,7 +158,7 @@ export function syncsContract(subject: Subject): void {
       const filter = await make({
         ...{ growsTo: Infinity, capacity: 100, errorRate: RARE, seed: seedOf(random), ...options },
       });
-      // `stored` must be present. `kept` must be present after the commit of an open sync.
+      // `stored`: items that must be present. `kept`: items that must be present after the commit of an open sync.
       const stored = new Set<string>();
       let kept: Set<string> | undefined;
       let sync: { id: string } | undefined;

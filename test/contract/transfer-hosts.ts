@@ -176,7 +176,7 @@ export function transferHostsContract(subject: Subject): void {
       expect(await calls.take(copied)).toEqual(urls('a', 1));
     });
 
-    it('take the last of a host’s several lanes', async () => {
+    it('take a host’s last lane if the file has several', async () => {
       const { New, Limited } = Added;
       const filter = await make({ maxUrls: 2 });
       await discover(subject.store, filter, [...urls('a', 2), ...urls('b', 1)]);
@@ -231,7 +231,7 @@ export function transferHostsContract(subject: Subject): void {
       for await (const part of subject.store.transfer.export(filter)) {
         if (part.type !== 'queue' || !part.hosts) continue;
         for (const { name } of part.hosts) found.add(name);
-        // No host has a turn while one of its entries is leased.
+        // A host has no turn while one of its entries is leased.
         if (++pages === 1) {
           for (let n = 0; n < 10; n++) leased.push(...(await calls.lease(filter, 50, HELD_MS)));
         } else await calls.ack(filter, leased.splice(0));

@@ -225,7 +225,7 @@ describe('from store to store', () => {
       const parts: Part[] = [];
       for await (const part of store.transfer.export(filter)) {
         parts.push(part);
-        // This happens between any two parts, as with real crawlers.
+        // Change the queue between any two parts, as real crawlers do.
         await discover(store, filter, items(20, `meanwhile ${at++},`));
         const leased = await store.queue.lease(filter, 40, 60_000, made());
         const done = leased.slice(0, 20);

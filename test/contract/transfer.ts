@@ -78,7 +78,10 @@ export function transferContract(subject: Subject): void {
   const bytesOf: SegmentBytes = (filter, segment) => subject.harness.segmentBytes(filter, segment);
   const copy = async (filter: Filter, operation = made()) =>
     importFile(subject.store, await exportFile(subject.store, filter), operation, `${filter.name}.copy`);
-  /** A copy with each entry of the queue once. If a slot moves during the export, reading its queue may start again. */
+  /**
+   * A copy that has each queue entry once. If a slot moves during the export, the queue may be read again from the
+   * start.
+   */
   const copyOnce = (filter: Filter) => subject.harness.still(() => copy(filter));
   const missing = (name: string, kind: Filter['kind'] = 'filter') =>
     expectRefusal(subject.store.open(name, kind, { fresh: true }), 'FILTER_NOT_FOUND');
@@ -196,7 +199,7 @@ export function transferContract(subject: Subject): void {
       const filter = await filled(store, { kind: 'visited-set' });
       const first = await readFile(await exportFile(store, filter));
       const second = await readFile(await exportFile(store, await copy(filter)));
-      // While slots move, reading the queue may start again, so that an entry appears twice.
+      // While slots move, the queue may be read again from the start, so an entry may appear twice.
       const entries = (parts: readonly Part[]) =>
         subject.name.includes('moving') ? [...new Set(entriesOf(parts))] : entriesOf(parts);
       expect(entries(second.parts)).toEqual(entries(first.parts));
@@ -228,7 +231,7 @@ export function transferContract(subject: Subject): void {
       const inIt = (await check(store, copied, written)).flatMap((answer, i) =>
         answer ? [written[i]!] : [],
       );
-      // After its items are removed nothing is left, not even one counter of an item that it doesn't contain.
+      // After its items are removed, nothing is left: not even one counter of an item that the filter doesn't contain.
       const removed = await remove(store, copied, [...before, ...inIt]);
       expect(removed.every((answer) => answer === 1)).toBe(true);
       expect((await store.describe(copied)).nonZeroCells).toBe(0);
@@ -366,7 +369,7 @@ export function transferContract(subject: Subject): void {
         const found = await store.open(name, 'filter', { fresh: true });
         for (const outcome of outcomes) {
           if (outcome.status === 'fulfilled') expect(outcome.value.generation).toBe(found.generation);
-          // This call may have taken over from the other one.
+          // The other call may have taken over from this one.
           else expect(outcome.reason).toMatchObject({ code: 'FILTER_BUSY' });
         }
       }

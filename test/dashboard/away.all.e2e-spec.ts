@@ -94,7 +94,7 @@ describeInBrowser(`a store that becomes unavailable behind a running service${wh
       await adding.page
         .getByText('Waiting for the service. It continues automatically after 2,000 lines.')
         .waitFor();
-      // A plan needs no store, so it doesn't show that the store is available again.
+      // A plan needs no store, so its answer doesn't show that the store is available again.
       const planned = making.page.waitForResponse(
         (answer) => answer.url().endsWith('/v1/plan') && answer.ok(),
       );

@@ -43,7 +43,7 @@ describeInBrowser(`a sync whose instance dies while it commits, redis store${why
     await set.visit(urls(0, 100));
     const sync = await set.syncs.open();
     await sync.keep(urls(30, 110));
-    // These would finish the commit too, at any moment.
+    // Stop these, because they could finish the commit at any moment.
     for (const each of [SyncTender, HistorySampler]) await app.app.get(each).beforeApplicationShutdown();
     await beginCommit('live', sync.id);
 
@@ -59,7 +59,7 @@ describeInBrowser(`a sync whose instance dies while it commits, redis store${why
     await own.page.getByText('syncing', { exact: true }).waitFor();
     expect(await syncing.page.getByRole('main').getByRole('button').count()).toBe(0);
 
-    // The list describes each set, and thereby finishes the commit.
+    // To list the sets, the page describes each one, which finishes the commit.
     const list = await visit(browser, app.url);
     await list.page.getByRole('link', { name: 'live' }).waitFor();
     await syncing.page.getByText('Committed. 30 items forgotten. Of 80 lines listed, 10 were new.').waitFor();

@@ -31,7 +31,7 @@ describeInBrowser(`signing in${why}`, () => {
     expect(await tab.inaccessible()).toEqual([]);
     await signIn(page, 'no-such-key');
     await page.getByText('The service does not accept this key.').waitFor();
-    // No header can carry this key, which doesn't mean that the service is unavailable.
+    // No header can carry this key. That must not look as if the service were unavailable.
     await page.reload();
     await signIn(page, '“key”');
     await page.getByText('The service does not accept this key.').waitFor();

@@ -229,7 +229,7 @@ describeInBrowser(`a sync${why}`, () => {
     await page.getByText('No lines were processed').waitFor();
     await page.getByText('The sync has ended: a caller abandoned it.').waitFor();
     await button(page, 'Another list').waitFor({ state: 'detached' });
-    // When a sync ends, that doesn't mean that the service is unavailable.
+    // The end of a sync must not look as if the service were unavailable.
     expect(await page.getByText('does not answer').count()).toBe(0);
     await tab.leave(401, 409);
   });

@@ -86,7 +86,7 @@ describe.each(STORES)('a stream whose key is revoked, $name store', ({ start }) 
     const key = await makeKey(app, 'write');
     const client = await open(key);
     try {
-      // Another request to the same service got its answer after the head, so the head has been processed.
+      // Another request was answered after the head was sent, so the service has processed the head.
       await seen('nothing');
       await revoke(key);
       client.send(block('refused'));
@@ -114,7 +114,7 @@ describe.each(STORES)('a stream whose key is revoked, $name store', ({ start }) 
     try {
       client.send(postHead(`/v1/filters/import?name=${copy}`, head));
       client.send(file.subarray(0, file.length / 2));
-      // Another request to the same service got its answer after the head, so the head has been processed.
+      // Another request was answered after the head was sent, so the service has processed the head.
       await seen('nothing');
       await revoke(key);
       client.send(file.subarray(file.length / 2));

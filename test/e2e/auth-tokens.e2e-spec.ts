@@ -168,7 +168,7 @@ describe('an issuer’s tokens', () => {
     try {
       expect(await list(await issuer.token())).toMatchObject({ status: 200 });
       expect(await list(await issuer.token({ aud: 'others' }))).toMatchObject(UNAUTHENTICATED);
-      // While the issuer is unavailable, an unknown key may be a new one.
+      // While the issuer is unavailable, a token's unknown key may be a new one.
       const unknown = await issuer.token({}, { kid: 'third' });
       await until('the service fetches the keys again', async () => (await list(unknown)).status === 503);
       expect(await list(await issuer.token())).toMatchObject({ status: 200 });

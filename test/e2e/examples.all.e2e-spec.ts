@@ -32,7 +32,7 @@ function shape(value: unknown, member = ''): unknown {
   if (VARYING.has(member)) return Array.isArray(value) ? 'array' : typeof value;
   // Ids in requests come from earlier answers.
   if (member === 'ids' && Array.isArray(value)) return value.map((one) => typeof one);
-  // Keys are sorted by their random ids.
+  // Keys are sorted by their ids, which are random.
   if (member === 'keys' && Array.isArray(value)) return value.map((one) => JSON.stringify(shape(one))).sort();
   if (Array.isArray(value)) return value.map((one) => shape(one));
   if (typeof value !== 'object' || value === null) return value;

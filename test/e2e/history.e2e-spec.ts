@@ -27,7 +27,7 @@ describe.each(STORES)('filters’ histories, $name store', ({ start }) => {
     app = await start();
     const sampler = app.app.get(HistorySampler);
     round = sampler.round.bind(sampler);
-    // Only the tests take samples. The first round begins with the service, and may still be in progress.
+    // Only the tests take samples. The service's own first round may still be in progress.
     jest.spyOn(sampler, 'round').mockResolvedValue();
     await round(0);
   });

@@ -11,7 +11,7 @@ interface Page {
   readonly next?: string;
 }
 
-/** Some of a host's URLs. */
+/** Some URLs of a host. */
 const urls = (host: string, count: number): string[] =>
   Array.from({ length: count }, (_, n) => `https://${host}/${n}`);
 

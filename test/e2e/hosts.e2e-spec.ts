@@ -13,7 +13,7 @@ interface Leased {
   readonly attempt: number;
 }
 
-/** Some of a host's URLs. */
+/** Some URLs of a host. */
 const urls = (host: string, count: number, from = 0): string[] =>
   Array.from({ length: count }, (_, n) => `https://${host}.example/${from + n}`);
 
@@ -180,7 +180,8 @@ describe.each(STORES)('sets with perHost, over HTTP, $name store', ({ start }) =
       await leasesWaiting(app, 1);
       app.advance(25_000);
       expect(await waiting).toEqual([...urls('a', 1, 1), ...urls('b', 1, 1)]);
-      // It asks at the request, when the wait begins, when hosts come due, and at most once every 5 s.
+      // The service leases when the request arrives, when the wait begins, when hosts come due, and at most once every
+      // 5 s.
       expect(leases.mock.calls.length).toBeLessThanOrEqual(3 + 25 / 5);
       leases.mockRestore();
     });

@@ -14,7 +14,7 @@ describe.each(STORES)('on the $name store', ({ start }) => {
 
   it(`nothing stays in flight after thousands of requests with every kind of end (SEED=${SEED})`, async () => {
     const app = await start({
-      // Long enough that no request times out, because a client that sends only part of a body disconnects first.
+      // Long enough that no request times out. A client that sends only part of a body disconnects first.
       REQUEST_TIMEOUT_MS: '600000',
       STREAM_IDLE_MS: '300',
       MAX_REQUESTS_IN_FLIGHT: '12',
@@ -51,7 +51,7 @@ const batch = (random: Random) => ({
 });
 const statusOf = async (client: RawClient) => (await client.answer()).status;
 
-/** How a request can end, which is with an answer or because the client disconnects. */
+/** How a request can end: with an answer, or because the client disconnects. */
 const ENDINGS: readonly Ending[] = [
   (client, items, random) => statusOf(client.send(jsonPost(`${items}/add`, batch(random)))),
   (client, items, random) => statusOf(client.send(jsonPost(`${items}/check`, batch(random)))),

@@ -122,7 +122,7 @@ describe('a slow client is cut off', () => {
 });
 
 describe('an endless client is cut off', () => {
-  // Its pauses don't count, however long they are on a slow machine.
+  // Allows long pauses, so that only the total size matters, even on a slow machine.
   const { running, client } = service({
     ...{ REQUEST_TIMEOUT_MS: '3600000', STREAM_IDLE_MS: '3600000', STREAM_MIN_RATE: '1' },
     ...{ MAX_BODY_BYTES: String(256 * KIB), MAX_STREAM_BYTES: String(512 * KIB) },
@@ -185,7 +185,7 @@ describe('a client that is slow but active', () => {
   });
 });
 
-it('a client that reads its answers in sips, without long pauses, is also cut off', async () => {
+it('a client that reads its answers in small pieces, without long pauses, is also cut off', async () => {
   const app = await startApp({ REQUEST_TIMEOUT_MS: '500' });
   const requests = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'.repeat(MOST_WAITING);
   try {

@@ -218,7 +218,7 @@ describe('a call that continues after its client disconnects', () => {
           jsonPost(`${items}/add`, { items: [`${i}`] }),
         );
         await until('the call is in flight', async () => inFlight(app)['requests'] === i + 1);
-        // Answers come in request order, so the call has reached the store by then.
+        // Answers come in request order, so the call has reached the store once this one is answered.
         expect(await call(app, 'GET', '/healthz')).toMatchObject({ status: 200 });
         client.socket.resetAndDestroy();
       }

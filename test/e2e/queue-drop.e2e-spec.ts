@@ -51,7 +51,7 @@ describe.each(STORES)('dropping URLs from the queue over HTTP, $name store', ({ 
   it('drops waiting URLs, as the description counts them, also if their lease or delay has ended', async () => {
     const { set } = await QueuedSet.mixed(app, { maxAttempts: 2 });
     app.advance(2_000_000);
-    // Its lease has not ended when the others have.
+    // Lease one more, so that its lease has not ended when the others have.
     await set.lease(1);
     app.advance(2_000_000);
     const { queue } = (await call(app, 'GET', `/v1/visited-sets/${set.name}`)).body as {

@@ -59,7 +59,7 @@ describe.each(STORES)('refusals of order and time over HTTP, $name store', ({ st
     expect(await plain.batch('check', [url(1)])).toEqual(['unseen']);
   });
 
-  it('meet an option that is in the query and in the body', async () => {
+  it('cover an option in both the query and the body', async () => {
     const sent = await plain.send('POST', '/urls/discover?priority=low', {
       ...{ urls: [url(1)], priority: 'high' },
     });
@@ -67,14 +67,14 @@ describe.each(STORES)('refusals of order and time over HTTP, $name store', ({ st
     expect(sent).toMatchObject(refused(detail));
   });
 
-  it('meet queue options on routes that don’t queue', async () => {
+  it('cover queue options on routes that don’t queue', async () => {
     for (const option of [{ priority: 'high' }, { delaySeconds: 0 }]) {
       const sent = await plain.send('POST', '/urls/visit', { urls: [url(1)], ...option });
       expect(sent).toMatchObject(refused('is not a member of this request'));
     }
   });
 
-  it('meet a delay that isn’t shorter than the URLs’ life', async () => {
+  it('cover a delay that isn’t shorter than the URLs’ life', async () => {
     const discover = (options: object) =>
       ageing.send('POST', '/urls/discover', { urls: [url(1)], ...options });
     expect(await discover({ delaySeconds: DAY })).toMatchObject(

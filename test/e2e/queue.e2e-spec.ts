@@ -282,7 +282,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
   });
 
   describe('a lease that waits', () => {
-    /** Sends a lease as soon as the last one waits, because only waiting leases don't count as in flight. */
+    /** Sends a lease once the last one waits, because a lease counts as in flight until it waits. */
     const inTurn = async <T>(count: number, lease: () => Promise<T>): Promise<Promise<T>[]> => {
       const sent: Promise<T>[] = [];
       while (sent.length < count) {
@@ -414,7 +414,8 @@ describe('leases that wait', () => {
   });
 
   it('get their answers when the service ends', async () => {
-    // If the ending service didn't answer the lease, the connection would be cut before the lease's wait ends.
+    // If the service didn't answer the lease when it ends, the grace period would cut the connection before the wait
+    // ends.
     const app = await startApp({ SHUTDOWN_GRACE_MS: '15000' });
     const set = await VisitedSet.create(app);
     const waiting = set.lease(1, { waitSeconds: 30 });

@@ -145,7 +145,7 @@ describe.each(BOTH_STORES)('pipelined commands, $name store', ({ start }) => {
     const kinds = new Set(replies.map((reply) => (reply.startsWith(full) ? 'full' : reply)));
     expect(kinds).toEqual(new Set([YES, 'full']));
     const found = await client.pipeline(items.map((item) => ['CF.EXISTS', name, item]));
-    // A false positive is possible, but no item that was added is absent.
+    // False positives are possible, but every added item must be present.
     replies.forEach((reply, i) => reply === YES && expect(found[i]).toBe(YES));
     const [inserted] = await client.pipeline([['CF.INSERT', name, 'ITEMS', ...items]]);
     expect(inserted).toMatch(/^\*40\r\n(:-?1\r\n){40}$/);

@@ -33,7 +33,9 @@ describe.each(BOTH_STORES)('UNSEEN.LEASE with BLOCK, $name store', ({ start }) =
   const block = (name: string): string[] => ['UNSEEN.LEASE', name, 'BLOCK', '30000'];
   const discover = async (name: string, url: string): Promise<void> =>
     expect(await (await connect()).call('UNSEEN.DISCOVER', name, 'URLS', url)).toBe(NEW);
-  /** Checks that waits in `act` end by themselves: earlier than a wait that has begun before them. */
+  /**
+   * Checks that waits in `act` end early, and not by a timeout: a wait that began before them still waits afterwards.
+   */
   const whileAnotherWaits = async (act: () => Promise<void>): Promise<void> => {
     const [name, client] = [await made(), await connect()];
     const reply = client.call(...block(name));
@@ -105,7 +107,7 @@ describe.each(BOTH_STORES)('UNSEEN.LEASE with BLOCK, $name store', ({ start }) =
       await whileAnotherWaits(async () => {
         client.send(respCommand(...block(name)));
         await leasesWaiting(app, 2);
-        // Input that arrives in pieces during the wait must not hide that the client leaves.
+        // The service must notice that the client leaves, even if input arrived in pieces during the wait.
         for (let pieces = 0; pieces < 3; pieces++) {
           client.send(respCommand('PING'));
           await leasesWaiting(app, 2);

@@ -6,9 +6,9 @@ import { RespClient } from '../support/resp-client.js';
 import { until } from '../support/until.js';
 import { STORES } from './stores.js';
 
-/** Longer than an instance relies on the answer of the store that no key exists. */
+/** Longer than an instance relies on the store's answer that no key exists. */
 const EXPIRED_MS = 3_000;
-/** Larger than a command of a client that lacks a key may be. */
+/** Larger than any command may be before the client has sent a key. */
 const LARGE = 'x'.repeat(20_000);
 const LARGE_REPLY = `$${LARGE.length}\r\n${LARGE}\r\n`;
 
@@ -29,7 +29,7 @@ async function connect(app: TestApp): Promise<RespClient> {
 }
 
 describe.each(STORES)('a connection to a service without keys, $name store', ({ start }) => {
-  it('goes on after the answer of the store that no key exists has expired', async () => {
+  it('goes on after the store’s answer that no key exists has expired', async () => {
     const app = await start({ RESP_PORT: '0' });
     try {
       const client = await connect(app);

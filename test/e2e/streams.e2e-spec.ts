@@ -441,12 +441,12 @@ describe('the limits of streams', () => {
     async (_, head, status) => {
       const roomy = await startApp();
       const path = await createFilter(roomy);
-      // Otherwise the service may cut off a slow client after LINGER_MS.
+      // Stop the time. Otherwise, the service may cut off a slow client after LINGER_MS.
       moveTime();
       try {
         const stream = open(roomy, `${path}/add`, { 'content-type': TYPES.ndjson });
         const sent = once(stream, 'finish');
-        // It fails before it is awaited if the connection breaks.
+        // If the connection breaks, this rejects before it is awaited.
         sent.catch(() => undefined);
         stream.write(head);
         stream.end('"x"\n'.repeat(2_000_000));

@@ -60,7 +60,7 @@ describe('syncs of several instances on one Redis', () => {
       const one = await Synced.visitedSet(apps[0]!);
       const two = one.through(apps[1]!);
       await one.batch('visit', urls(0, 100));
-      // From here on, the other instance has a handle.
+      // Gives the other instance a handle.
       expect(await two.batch('check', [url(0), url('absent')])).toEqual(['seen', 'unseen']);
       const { id } = await one.open({ capacity: 20_000, errorRate: 0.0001 });
       const parts = [urls(0, 40), urls(30, 60)];

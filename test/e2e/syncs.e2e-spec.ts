@@ -110,7 +110,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
       body: { id, state: 'committed' },
     });
     expect(await set.list(id, list, 'others')).toMatchObject(refusal(409, 'SYNC_ENDED'));
-    // If the service replied from the record, the next sync would have no lines.
+    // If the service answered this from the record, the next sync would have no lines.
     const next = await set.open();
     expect(await set.list(next.id, list, 'lines')).toMatchObject(refusal(422, 'IDEMPOTENCY_KEY_REUSED'));
     expect(await set.sync(next.id)).toMatchObject({ listed: 0 });

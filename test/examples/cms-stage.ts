@@ -108,7 +108,7 @@ export class Cms {
     return (await this.articles()).find((article) => article.url === url);
   }
 
-  /** Waits until Unseen has received all messages. */
+  /** Waits until Unseen has received all of the CMS's messages. */
   async told(): Promise<void> {
     await until(
       'the outbox is empty',

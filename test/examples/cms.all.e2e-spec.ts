@@ -370,7 +370,7 @@ describeExample(`examples/cms${why}`, () => {
       const cms = await startCms(keeper.url, freshName('cms'));
       await until('the CMS waits for Unseen', async () => keeper.gate.waiting === 1);
       expect(await cms.stop()).toBe(0);
-      // It has not asked again in the meantime.
+      // The CMS has not asked again in the meantime.
       expect(keeper.gate.waiting).toBe(1);
     });
 
@@ -402,7 +402,8 @@ describeExample(`examples/cms${why}`, () => {
       const versionOfIt = async (): Promise<number> => (await cms.byUrl(`${site.url}/a`))?.version ?? 0;
       await until('the article is collected', async () => (await versionOfIt()) === 1);
       await until('the article is collected again', async () => {
-        // As each sync does, because the URL isn't an article. Its redirect must not make the article younger.
+        // Forget the target of the redirect, as each sync does, because it isn't an article. Collecting it again must
+        // not make the article younger.
         await set.forget(`${site.url}/moved`);
         await cms.call('POST', '/collect');
         return (await versionOfIt()) > 1;
@@ -442,7 +443,7 @@ describeExample(`examples/cms${why}`, () => {
       const refused = (): Running[] => some.filter(({ child }) => child.exitCode === 1);
       await until('two processes are refused', async () => refused().length === 2);
       for (const { ended, stderr } of refused()) {
-        // Then its output has also ended.
+        // By the end of the process, its output has also ended.
         await ended;
         expect(stderr()).toMatch(/is in use by another process/);
       }

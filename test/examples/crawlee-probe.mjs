@@ -50,11 +50,11 @@ function unavailable(detail) {
   return new Response(body, { status: 503, headers: { 'retry-after': String(2 * PATIENCE_SECONDS) } });
 }
 
-/** The scenarios, by name. */
+/** All scenarios, by name. */
 class Scenarios {
-  /** How many calls went to the service, by the last part of the path. */
+  /** How many calls the service got, by the last part of the path. */
   calls = {};
-  /** Runs around each call. Gets the last part of its path and a function that makes it. */
+  /** Wraps each call. Gets the last part of its path, and a function that makes the call. */
   between = (_verb, call) => call();
 
   constructor({ service, set, ...given }, queue) {
@@ -79,7 +79,7 @@ class Scenarios {
     });
   }
 
-  /** Crawls as main.ts does, and crashes where told to. */
+  /** Crawls as main.ts does, and crashes at the given point. */
   async crawl() {
     const {
       start,
@@ -108,9 +108,9 @@ class Scenarios {
         await enqueueLinks();
       },
     });
-    // The minimum is a minute otherwise, and a new process would wait that long for requests locked by a killed one.
+    // By default, at least a minute. A new process would wait that long for requests that a killed process had locked.
     if (lockSecs !== undefined) manager.requestLockSecs = lockSecs;
-    // Not through the crawler, which would fetch robots.txt immediately.
+    // The crawler's own method would fetch robots.txt immediately.
     await manager.addRequestsBatched(start);
     const { requestsFinished, requestsFailed } = await crawler.run();
     return { finished: requestsFinished, failed: requestsFailed };
@@ -192,7 +192,7 @@ class Scenarios {
     return { first, forgotten, second: await drain(manager) };
   }
 
-  /** The service executes calls, but the answers are lost. */
+  /** The service executes the calls, but the program loses the answers. */
   async lost() {
     const manager = await this.open();
     this.between = async (verb, call) => {

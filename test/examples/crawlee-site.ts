@@ -26,7 +26,7 @@ export interface Site {
   stop(): Promise<void>;
 }
 
-/** Serves pages by path. `host` is where redirects lead, if not to this site. */
+/** Serves pages by path. `host`: the host to which redirects lead, if it isn't this site's. */
 export async function startSite(pages: Readonly<Record<string, Page>>, host?: string): Promise<Site> {
   const fetched = new Map<string, number>();
   const server = createServer((request, response) => {

@@ -51,7 +51,7 @@ describeExample(`the example crawlee${why}`, () => {
     afterEach(() => site.stop());
 
     it('two machines fetch each page once between them', async () => {
-      // Both start before either finds a link. Then both find the same links.
+      // Both start before either of them finds a link, so both find the same links.
       const { arrive } = meeting(2);
       const links = paths(40);
       site = await startSite({
@@ -291,7 +291,7 @@ describeExample(`the example crawlee${why}`, () => {
       const error = expect.stringMatching(/^UnavailableError: .*\/urls\/visit/);
       expect(await answer('lost')).toEqual({
         error,
-        // The run must not end as if nothing were missing.
+        // The run must not end as if it were complete.
         finished: error,
         queued: 0,
         fresh: 0,
@@ -433,7 +433,7 @@ function parsed({ stdout, stderr }: Ended): unknown {
   return JSON.parse(stdout);
 }
 
-/** Runs one of the example's programs. `goesOn` means to keep the last process's storage. */
+/** Runs one of the example's programs. With `goesOn`, it continues with the last process's storage. */
 function run(example: Example, args: readonly string[], storage: string, goesOn = false): Promise<Ended> {
   return begin(example, args, storage, goesOn).ended;
 }

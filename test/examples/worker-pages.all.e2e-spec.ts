@@ -260,7 +260,7 @@ describeExample(`examples/worker and its pages${why}`, () => {
         const site = await stage.site(({ path }) => (path === '/0' ? page(['/1']) : tree(20)(path)));
         const args = [...QUICK, '--max-depth', '2', app.url, set.name, `${site.url}/0`];
         const { visits } = await stage.run(program, args);
-        // 1 links to 3, 4, 2, 7, and 0, which link no deeper.
+        // Page 1 links to 3, 4, 2, 7 and 0. The worker follows no links on those.
         const depths = Object.fromEntries(visits().map(({ url, depth }) => [new URL(url).pathname, depth]));
         expect(depths).toEqual({ '/0': 0, '/1': 1, '/2': 2, '/3': 2, '/4': 2, '/7': 2 });
         expect(site.asked().sort()).toEqual(Object.keys(depths).sort());

@@ -101,7 +101,7 @@ export class Site {
     this.atOnce++;
     this.mostAtOnce = Math.max(this.mostAtOnce, this.atOnce);
     let isOver = false;
-    // Count down before the answer is sent, or a client that then asks for the next page would count twice.
+    // Count down before sending the answer. Otherwise, a client that then asks for the next page would count twice.
     const end = (): void => {
       if (!isOver) this.atOnce--;
       isOver = true;

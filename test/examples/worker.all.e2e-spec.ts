@@ -99,7 +99,7 @@ describeExample(`examples/worker${why}`, () => {
           for (const site of both) {
             const pages = site.pages();
             expect([...pages.keys()].sort()).toEqual(pathsOf(PAGES));
-            // The page that the killed worker had requested without an answer was leased again, and no other.
+            // Only the page that the killed worker had requested, and whose answer it never got, was leased again.
             const lost = site.fetches.filter(({ agent }) => agent === 'killed').at(-1)!;
             for (const [path, agents] of pages)
               expect([path, agents.length]).toEqual([path, path === lost.path ? 2 : 1]);

@@ -64,7 +64,7 @@ interface Visited {
   readonly answered: number;
 }
 
-/** What a caller knows about a visited set that ages, which is each URL's last visit, without forgotten URLs. */
+/** A caller's knowledge of a visited set that ages: the last visit to each URL that wasn't forgotten. */
 class Model {
   readonly visits = new Map<string, Visited>();
   /** URLs that were discovered and not yet handed out. */
@@ -78,13 +78,16 @@ class Model {
     for (const url of urls) this.visits.delete(url);
   }
 
-  /** Whether the URL may have expired by now, because a killed store may be unavailable for a long time. */
+  /** Whether the URL may have expired by now. While a killed store is unavailable, time passes. */
   mayHaveExpired(url: string): boolean {
     const visit = this.visits.get(url);
     return !visit || Date.now() >= visit.sent + AGE_MS;
   }
 
-  /** The expected result for a check that was sent at `sent` and returns now. Undefined if it depends on the moment. */
+  /**
+   * The expected result of a check that was sent at `sent` and is answered now. Undefined if it depends on the exact
+   * moment.
+   */
   answer(url: string, sent: number, leeway = 0): 'seen' | 'unseen' | undefined {
     const visit = this.visits.get(url);
     if (!visit) return 'unseen';

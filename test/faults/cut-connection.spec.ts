@@ -21,8 +21,8 @@ import { until } from '../support/until.js';
 
 /**
  * Cuts the connection to Redis before and within each request and reply of a mutation. Redis executes only whole
- * requests and the client reads only whole replies, so all bytes within one are alike. A second fault cuts off only the
- * client, and the commands that it had sent arrive long after everything is done.
+ * requests, and the client reads only whole replies, so it makes no difference at which byte within one the cut comes.
+ * A second fault cuts off only the client. The commands that it had sent arrive long after everything is done.
  *
  * Several lanes run in parallel, each with its own store, proxy and filter, because a client waits a while before it
  * reconnects.
@@ -236,7 +236,7 @@ async function expectModel(filter: Filter, model: CounterModel): Promise<void> {
   expect(await direct.describe(filter)).toMatchObject(model.stats());
 }
 
-/** Stops the check each second for other instances' items, which would add a request in some rounds. */
+/** Stops the store from looking for other instances' items every second, which would add a request in some rounds. */
 function alone(filter: Filter): Filter {
   RedisFilter.of(filter).stack.counted(Infinity);
   return filter;

@@ -99,8 +99,7 @@ describe('a creation whose connection is cut', () => {
             continue;
           }
           outcomes.failed++;
-          // A creation that was undone is stale immediately. Others become stale after some time, and this test doesn't
-          // wait that long.
+          // An undone creation is stale immediately. Others become stale only after a time that this test doesn't wait.
           await until('the creation is stale', async () =>
             (await entries(prefix)).every(({ since }) => since === 0),
           );

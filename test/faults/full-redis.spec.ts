@@ -45,7 +45,7 @@ const FULL = -1_000_000;
 async function snapshot(filter: Filter): Promise<unknown> {
   const { recordWindowSeconds: _, queue, ...stats } = await store.describe(filter);
   const segments = Array.from({ length: filter.geometry.segments }, (_, i) => store.segmentBytes(filter, i));
-  // Leaves out the oldest entry's age, which grows.
+  // The age of the oldest entry grows, so leave it out.
   const { oldestSeconds: __, ...counts } = queue ?? {};
   return {
     stats,

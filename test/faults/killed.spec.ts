@@ -67,7 +67,7 @@ describe('the service on the embedded store, killed under load', () => {
 describe('Redis, killed under load and started again', () => {
   it.each([
     { fsync: 'always', rounds: 2, loses: 'no acknowledged change' },
-    // Only the process is killed. The kernel still has the data that it had written but not flushed.
+    // Only the process dies: the kernel still has the data that it had written but not flushed.
     { fsync: 'everysec', rounds: 1, loses: 'at most changes that a repeat with its key restores' },
   ])('with appendfsync $fsync loses $loses, and the service continues', async ({ fsync, rounds }) => {
     const redis = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', fsync] });
@@ -83,7 +83,7 @@ describe('Redis, killed under load and started again', () => {
         cycles.start(() => url);
         await load.underWay(random.below(150));
         await redis.kill('SIGKILL');
-        // The service retries by itself until it lets a call fail.
+        // The service retries on its own for a while before a call fails.
         await until('calls have failed', async () => load.failed >= WRITERS);
         await redis.restart();
         await until('the service has found Redis', async () => (await fetch(`${url}/readyz`)).ok);

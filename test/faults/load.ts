@@ -107,7 +107,7 @@ export class Load {
     return this.batches.filter(({ first }) => first !== undefined).length;
   }
 
-  /** Resolves when 10 + `many` more batches have been acknowledged. */
+  /** Resolves once 10 + `many` more batches are acknowledged. */
   async underWay(many = 0): Promise<void> {
     const enough = this.acknowledged + 10 + many;
     await until('batches are acknowledged', () => Promise.resolve(this.acknowledged >= enough));
@@ -119,8 +119,8 @@ export class Load {
   }
 
   /**
-   * Repeats every batch with its key. All of its items were new once, which every response, first or repeated, and the
-   * counters must show.
+   * Repeats every batch with its key. Each item was new exactly once, so every response, first or repeated, must say
+   * that it was new, and the counters must agree.
    */
   async verify(): Promise<void> {
     const url = this.url();

@@ -11,7 +11,7 @@ const WRITERS = 16;
 /** Each writer's failures during the pause. Each failure shows that a call ended while Redis was unavailable. */
 const FAILURES = 8;
 const MIB = 2 ** 20;
-/** A request that piles up takes kilobytes, and thousands are sent during the pause. */
+/** Each pending request takes kilobytes, and the load sends thousands of them during the pause. */
 const GROWTH_BYTES = 100 * MIB;
 
 /** Resident memory in bytes. */
@@ -67,7 +67,7 @@ describe('Redis, paused under load', () => {
 
 const served = ({ acknowledged }: Load): boolean => acknowledged >= 10 * WRITERS;
 
-/** Runs a load under keys that begin with `prefix` until `isDone`, and then until all its calls have ended. */
+/** Runs a load whose keys begin with `prefix` until `isDone`, and then until all its calls have ended. */
 async function under(url: string, prefix: string, isDone: (load: Load) => boolean): Promise<Load> {
   const load = Load.start(() => url, 'load', WRITERS, prefix);
   await until(`the load "${prefix}" is done`, async () => isDone(load));

@@ -48,7 +48,7 @@ const LISTED = HELD.slice(0, 40);
 
 let server: RedisServer;
 let redis: Redis;
-/** `one` reaches Redis through a proxy that can interrupt it. */
+/** `one` reaches Redis through this proxy, which can interrupt it. */
 let proxy: TcpProxy;
 let one: RedisStore;
 let other: RedisStore;
@@ -140,7 +140,7 @@ function changesWith(catalogue: Catalogue): SyncChanges {
   );
 }
 
-/** The syncs of an instance that sees `catalogue`. */
+/** The syncs of an instance that uses `catalogue`. */
 function syncsWith(catalogue: Catalogue): RedisSyncs {
   const allocation = new Allocation(connection);
   const changes = changesWith(catalogue);
@@ -187,7 +187,7 @@ describe('a call that is retried after another instance has opened a sync', () =
       const filter = await make(options);
       const handle = await one.open(filter.name, filter.kind);
       await until('the store is connected', async () => (await one.readiness()).ready);
-      // The calls don't read how full the set is, so they choose their scripts before the sync opens.
+      // The calls don't read how full the set is, so they choose their scripts before the sync is opened.
       RedisFilter.of(handle).stack.counted(Infinity);
       proxy.interrupt();
       const adding = add(one, handle, items(20, 'new'));
@@ -217,7 +217,7 @@ describe('an instance that meets a sync while another opens it', () => {
     const handle = await one.open(filter.name, filter.kind);
     const { id } = await open(filter);
     await setStage(filter, 'opening');
-    // It learns about the sync, but only that this item's segment takes part.
+    // This call learns about the sync, but only that the item's segment takes part in it.
     expect(await check(one, handle, ['item 0'])).toEqual([1]);
     await setStage(filter, 'open');
     expect(await keep(one, handle, id, LISTED)).toEqual(all(LISTED, Kept.Present));
@@ -244,8 +244,8 @@ describe('an instance that meets a sync while another opens it', () => {
 });
 
 /**
- * A catalogue in which another instance acts right after a change to an open sync. If the reply to the change is lost,
- * the change is sent again after that.
+ * A catalogue in which another instance acts right after a change to an open sync. If the change's reply is lost, the
+ * change is sent again after that.
  */
 class Outpaced extends Catalogue {
   constructor(

@@ -19,7 +19,7 @@ import { syncPlan } from '../contract/sync-calls.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
 
 /*
- * Segments that miss one of a sync's steps or make one late. The cause is a failover that loses writes which the old
+ * Segments that miss a step of a sync or make it late. The cause is either a failover that loses writes which the old
  * master hadn't replicated, or a paused instance that continues a sync which others have ended.
  */
 
@@ -233,7 +233,7 @@ describe('an instance that continues to open a sync after it was abandoned', () 
         await connection.close();
       }
       expect((await entryOf(filter)).sync).toBeUndefined();
-      // No call has had a chance to find and delete them.
+      // No call can have found and deleted them.
       expect(await keysOf(filter)).toEqual(before);
       expect(await stored(filter, HELD)).toEqual(all(HELD, 1));
     },
@@ -248,7 +248,7 @@ describe('an instance that continues to open a sync after it was abandoned', () 
     try {
       const catalogue = new Catalogue(connection, TIMEOUT_MS, 2 ** 20);
       const allocation = new Allocation(connection);
-      /** Another instance ends the sync in the segment first. */
+      /** Waits for another instance to end the sync in the segment. */
       class Outrun extends Stragglers {
         override async end(...args: Parameters<Stragglers['end']>): Promise<boolean> {
           expect(await stored(filter, HELD)).toEqual(all(HELD, 1));

@@ -186,7 +186,7 @@ describe('an instance whose connection is cut permanently mid-sync', () => {
       const { sync } = await entryOf(filter);
       const stage = sync?.stage ?? 'none';
       ends[stage] = (ends[stage] ?? 0) + 1;
-      // Repeating the opening returns the sync's current state, from any instance.
+      // Repeating the opening returns the current state of the sync, on any instance.
       const { id, state } = await open(one, filter, opening);
       if (state === 'open') await keep(one, filter, id, LISTED);
       expect(await commit(one, filter, id)).toMatchObject({ state: 'committed' });

@@ -4,7 +4,7 @@ import { made } from '../contract/calls.js';
 import { type Fault, type Outcome, Trial } from './saga-trial.js';
 import { type Call, SAGAS } from './sagas.js';
 
-/** Results for a call that may have had no effect. */
+/** Results of calls that may have had no effect. */
 const REFUSED: readonly unknown[] = [undefined, 'STORE_UNAVAILABLE', 'STORE_FULL'];
 
 /** Commands that only read. A command in a script counts as one that may write. */
@@ -20,10 +20,10 @@ interface Clean {
 }
 
 /**
- * The commands at which a fault strikes, by number, and one after the last command. Segments' keys are created and
- * deleted by runs of equal commands, each on its own key and in no order. So in such a run, a fault strikes only at the
- * first two commands, one in the middle, and the last. A fault that lasts until the call ends has the same effect on
- * Redis at a command that reads and at the next one, so without `atReads` it strikes only there.
+ * The commands at which a fault strikes, by number, and one after the last command. Runs of equal commands create and
+ * delete the keys of segments, each command one key, in no particular order. So in a run, a fault strikes only at the
+ * first two commands, one in the middle, and the last. If a fault lasts until the call ends, it has the same effect at
+ * a command that reads as at the next one. So without `atReads`, no fault strikes at reads.
  */
 function strikesOf(commands: readonly string[], atReads: boolean): number[] {
   const strikes: number[] = [];
@@ -37,9 +37,9 @@ function strikesOf(commands: readonly string[], atReads: boolean): number[] {
 }
 
 /**
- * A fault strikes at each change's commands. Then the next call comes, a different one each time. Its answer and the
- * state of Redis must equal those after the undisturbed change, or those without the change. A change that returned
- * must have been made.
+ * A fault strikes at each of a change's commands. Then comes the next call, a different one each time. The call's
+ * answer and the state of Redis must equal those after the undisturbed change, or those without the change. If the
+ * change returned, it must have been made.
  */
 export function sagaSuite(faults: Readonly<Record<string, Fault>>, { atReads = false } = {}): void {
   let trial: Trial;

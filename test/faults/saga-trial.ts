@@ -13,7 +13,7 @@ import { type Call, contentsOf, type Saga, type Scene } from './sagas.js';
 const TIMEOUT_MS = 10_000;
 /** Work without progress for this long counts as dead. */
 const STALE_MS = 31_000;
-/** For an instance, a sync is idle if only earlier instances have called it. */
+/** An instance treats a sync as idle if only earlier instances have called it. */
 const IDLE_MS = 20_000;
 /** Too short for a call that has to repeat a command. */
 const SHORT_MS = 15;
@@ -71,8 +71,8 @@ return found`;
 type Run = (store: RedisStore, operation: Operation) => Promise<unknown>;
 
 /**
- * Disturbs a call that an instance behind a proxy makes, at its command number `command`, from 0. Returns the call's
- * answer, or undefined if its process dies.
+ * Disturbs the call that an instance behind a proxy makes, at its command number `command`, from 0. Returns the call's
+ * answer, or undefined if the instance's process dies.
  */
 export type Fault = (
   trial: Trial,
@@ -96,7 +96,7 @@ export const dies: Fault = async ({ operation }, { store, proxy }, command, call
 export const memoryEnds: Fault = async (trial, { store, proxy }, command, call) => {
   let isOver = false;
   proxy.actAfter(command, async () => {
-    // Background work after the answer may send the command.
+    // The command may also come from background work after the answer.
     if (!isOver) await trial.limitMemory('1');
   });
   const answer = await call(store, trial.operation);
@@ -113,7 +113,7 @@ export const cutOff: Fault = async ({ operation }, { store, proxy }, command, ca
   proxy.cutAfter(command % 3 === 1 ? 'reply' : 'request', 0, command);
   if (command % 3 !== 2) return call(store, operation);
   const answer = await call(store, { ...operation, deadline: Date.now() + SHORT_MS });
-  // A call whose time ends between two attempts reports that the filter is busy.
+  // If a call's time ends between two attempts, it reports that the filter is busy.
   return answer === 'FILTER_BUSY' ? 'STORE_UNAVAILABLE' : answer;
 };
 
@@ -129,7 +129,7 @@ export class Trial {
     private readonly redis: Redis,
     /** The first instance. */
     private readonly first: RedisStore,
-    /** The last instance. It never treats a sync as idle. */
+    /** The last instance, which never treats a sync as idle. */
     private readonly patient: RedisStore,
   ) {}
 

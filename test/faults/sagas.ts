@@ -142,7 +142,7 @@ const keepMoreAgain: Call = async (store, scene) => {
   return 'kept';
 };
 
-/** A commit in progress will be done sooner or later. */
+/** A commit in progress always ends up committed. */
 const told = (state: string) => (state === 'committing' ? 'committed' : state);
 
 const commit: Call = (store, scene, operation) =>

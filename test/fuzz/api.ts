@@ -41,8 +41,8 @@ export function operationsOf(document: ApiDocument): Operation[] {
 const ELSEWHERE: readonly ErrorCode[] = ['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED'];
 
 /**
- * An answer's faults, according to the document. They are an undeclared status or code, an error that isn't in the
- * catalogue, or a body with another shape. Empty if it has none.
+ * An answer's faults, according to the document: an undeclared status or code, an error that isn't in the catalogue, or
+ * a body with another shape. Empty if it has none.
  */
 export function judge(operation: Operation, answer: WireAnswer, { components }: ApiDocument): string[] {
   const { status, headers } = answer;
@@ -66,7 +66,7 @@ export function judge(operation: Operation, answer: WireAnswer, { components }: 
   return faultsOf(JSON.parse(answer.body), content.schema ?? {}, components.schemas);
 }
 
-/** In which ways an error answer isn't a correct problem document. */
+/** How an error answer differs from a correct problem document. */
 export function problemFaults(
   { status, headers, body }: WireAnswer,
   schemas: Schemas,
@@ -83,8 +83,8 @@ export function problemFaults(
 }
 
 /**
- * The faults in a stream's answer. It must have one JSON document per line, and only the last line says how the stream
- * ended.
+ * The faults in a stream's answer, which must have one JSON document per line, and say only in the last line how the
+ * stream ended.
  */
 function lineFaults(body: string, schemas: Schemas): string[] {
   const lines = body

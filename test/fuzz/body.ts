@@ -20,7 +20,7 @@ const ODD_TYPES = [
   'a/b/c',
 ];
 
-/** Bodies in the types that the operation accepts. They are valid, almost valid, garbage, or none. */
+/** Bodies in the types that the operation accepts: valid, almost valid, garbage, or none. */
 export function bodies({ requestBody }: Operation, schemas: Schemas): Arbitrary<FuzzBody | undefined> {
   const anything = fc.oneof(
     oddJson.map((text) => Buffer.from(text)),

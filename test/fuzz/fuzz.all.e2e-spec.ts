@@ -104,7 +104,7 @@ describe(`generated requests to every route (SEED=${SEED} FUZZ_RUNS=${RUNS})`, (
           async () => (await metric(url, `unseen_in_flight_${name}`)) === 0,
         );
       }
-      // Otherwise one fault caused most requests to be refused, and the test has tried nothing. It expects only
+      // If this fails, one fault caused most requests to be refused, and the test has tried nothing. The list has only
       // statuses that occur dozens of times, so that no seed fails here. 201 and 422 occur once in a thousand.
       expect(statuses.get(200)).toBeGreaterThan(RUNS / 10);
       expect([...statuses.keys()]).toEqual(expect.arrayContaining([204, 400, 404, 409, 415]));

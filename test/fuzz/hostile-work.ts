@@ -134,7 +134,7 @@ export class HostileWork {
     };
     const response = await fetch(this.url + path, init);
     const text = await response.text();
-    // A search of several hours fills the set.
+    // A search that runs for hours fills the set.
     if (response.status >= 500 && response.status !== 507)
       throw new Error(`POST ${path} answered ${response.status}: ${text.slice(0, 300)}`);
     return text;

@@ -78,7 +78,7 @@ describe(`an accepted string is found under the identical string only (SEED=${SE
       const others = [...new Set(items.flatMap(lookAlikes))].filter(
         (one) => fits(one) && !items.includes(one),
       );
-      // Items are added and removed by different routes, because all routes must mean the same items.
+      // Uses several routes, because all of them must mean the same items.
       expect(await send(`${filter}/add`, items)).toEqual(items.map(() => true));
       expect(await sendJson(`${filter}/check`, items)).toEqual(items.map(() => true));
       expect(await sendNdjson(`${filter}/check`, others)).toEqual(others.map(() => false));

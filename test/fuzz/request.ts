@@ -15,7 +15,7 @@ export interface FuzzRequest {
   readonly chunked: boolean;
 }
 
-/** Requests to all the document's operations in equal numbers. They are valid, almost valid, and garbage. */
+/** Requests to all of the document's operations in equal numbers: valid, almost valid, and garbage. */
 export function requests(operations: readonly Operation[], schemas: Schemas): Arbitrary<FuzzRequest> {
   return fc
     .constantFrom(...operations)
@@ -34,7 +34,7 @@ export function requests(operations: readonly Operation[], schemas: Schemas): Ar
     });
 }
 
-/** A waiting lease doesn't hang, but takes up to 30 s, so its wait is set to zero. */
+/** Sets a lease's wait to zero. A waiting lease doesn't hang, but it takes up to 30 s. */
 function withoutWaiting(body: Buffer): Buffer {
   const text = body.toString('latin1');
   if (!text.includes('waitSeconds')) return body;
@@ -132,7 +132,7 @@ const headerText = fc
   .map((text) => text.replace(/[\u0000-\u001f\u007f]/g, '~').trim());
 
 function headersOf({ method }: Operation): Arbitrary<[string, string][]> {
-  // The few operation keys repeat: sometimes for the same request, mostly for another.
+  // The few operation keys repeat, sometimes for the same request, but mostly for another one.
   const key = often(
     fc.oneof(fc.integer({ min: 0, max: 1e9 }), fc.integer({ min: 0, max: 3 })).map((n) => `key-${n}`),
     fc.oneof(

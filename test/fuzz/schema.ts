@@ -19,7 +19,7 @@ export interface Schema {
 
 export type Schemas = Readonly<Record<string, Schema>>;
 
-/** `schema`, or the schema to which it refers. */
+/** `schema`, or the schema that it refers to. */
 export function resolve(schema: Schema, schemas: Schemas): Schema {
   const name = schema.$ref?.replace('#/components/schemas/', '');
   if (name === undefined) return schema;

@@ -154,7 +154,7 @@ export function mutated(random: Random, from: Shape): Shape {
 
 /** A body's bytes. `run` makes its entries differ from other runs' entries. */
 export function bodyOf({ format, head, fragment, tail, length, bytes, target }: Shape, run: number): Buffer {
-  // Bytes, because a tail with one odd byte must not become UTF-8.
+  // Bytes, so that a tail with one invalid byte doesn't become UTF-8.
   const raw = (text: string): Buffer => (text === '\xff' ? Buffer.of(0xff) : Buffer.from(text));
   const text = (number: number, room = length): string =>
     `${head}${fragment.repeat(Math.ceil(Math.max(1, room - head.length) / fragment.length))}`.slice(0, room) +

@@ -17,7 +17,7 @@ import { turn as turnOfApps } from '../support/in-process.js';
 const CONFIG = readConfig({});
 const NEXT = 'next turn';
 
-/** The events in order. Each check of the budget finds it spent, so each waits for the next turn. */
+/** The events, in order. The budget is always spent when it is checked, so each check waits for the next turn. */
 let events: string[] = [];
 beforeEach(() => {
   for (const budget of [turn, turnOfApps]) {

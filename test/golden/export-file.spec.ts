@@ -9,9 +9,9 @@ import { deadline, made } from '../contract/calls.js';
 import { collect, exportFile, importFile, readFile } from '../support/export-files.js';
 
 /**
- * Exports in each version of the format, which must never change. They are a visited set with five URLs. The second has
- * been acknowledged, and the first and third were leased once. In version 2, the first has a low priority, and the
- * third is scheduled.
+ * Exports in each version of the format. They must never change. Each has a visited set with five URLs: the second was
+ * acknowledged, and the first and third were leased once. In version 2, the first has low priority, and the third is
+ * scheduled.
  */
 const GOLDEN = (version: number): string => join('test', 'golden', `export-v${version}.unseen`);
 const SCHEDULED_AT = 1_700_000_000_000;

@@ -4,8 +4,8 @@ import { describe, expect, it } from '@jest/globals';
 import { HASH_SCHEMES, HOST_HASH_SCHEME, positionsOf, type Geometry } from '#bloom';
 
 /**
- * Positions must never change, because stored filters would be lost. These vectors pin them, also for other languages.
- * `UPDATE_GOLDEN=1` writes the vectors of a new hash scheme once. An existing scheme is never edited.
+ * Positions must never change, or stored filters would be lost. These vectors pin them, also for implementations in
+ * other languages. `UPDATE_GOLDEN=1` writes the vectors of a new hash scheme once. An existing scheme is never edited.
  */
 interface Vector {
   readonly key: string;

@@ -1,6 +1,6 @@
 /**
- * Tells faults when a change has just returned. A process that dies at that moment may have confirmed more than it has
- * stored.
+ * Tells a fault when a change has just returned. At that moment, a process that dies may have confirmed more than it
+ * has stored.
  */
 export class Answers {
   private waiting: (() => void)[] = [];

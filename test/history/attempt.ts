@@ -1,6 +1,6 @@
 /**
- * A request's outcome, in Jepsen's terms. `ok` means that it got an answer, and `fail` that it certainly had no effect.
- * `info` means unknown. It may take effect at any time from its start on, or never.
+ * A request's outcome, in Jepsen's terms. `ok`: it got an answer. `fail`: it certainly had no effect. `info`: unknown,
+ * so it may take effect at any time from its start on, or never.
  */
 export type Outcome = 'ok' | 'fail' | 'info';
 
@@ -31,11 +31,11 @@ export interface Fault {
   readonly end: number;
   /** When a master died. A replica took over by `end`, and the master's last writes may be lost. */
   readonly diedAt?: number;
-  /** Since when that replica may have received nothing. If absent, it lagged only as in normal work. */
+  /** When that replica may have stopped receiving writes. If absent, it lagged only as in normal work. */
   readonly heldAt?: number | undefined;
 }
 
-/** The data that a failover adds to its fault. */
+/** What a failover adds to its fault. */
 export type Death = Pick<Fault, 'heldAt'> & Required<Pick<Fault, 'diedAt'>>;
 
 /** Each operation's attempts, except those that certainly had no effect. */

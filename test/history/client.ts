@@ -16,7 +16,9 @@ export interface Instance {
 export interface Resendable<Op> {
   readonly operation: Op;
   readonly key: string;
-  /** The period in which it may be sent again. The service forgets the ids that it made after a while. */
+  /**
+   * The period in which it may be sent again. It ends because the service forgets the ids that it made after a while.
+   */
   readonly from: number;
   readonly until: number;
 }
@@ -66,7 +68,7 @@ export class Client<Op extends { readonly id: number }, Answers> {
     let sent = await Promise.all(tries);
     for (let retry = 0; retry < plan.retries && !sent.some(isKnown); retry++) {
       key ??= sent.find((one) => one.key !== undefined)?.key;
-      // Without a key, it may be sent again only if no earlier request can have had an effect.
+      // Without a key, send it again only if no earlier request can have had an effect.
       if (key === undefined && sent.some(({ attempt }) => attempt.outcome !== 'fail')) break;
       await sleep(this.random.below(200 * (retry + 1)));
       sent = [await this.send(operation, key)];

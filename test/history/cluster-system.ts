@@ -13,7 +13,7 @@ import { servicesOn } from './systems.js';
 
 /** Shorter than the cluster's node timeout, so a paused master isn't replaced. */
 const MOST_PAUSE_MS = 1_200;
-/** Replicas lag for less than the node timeout, and for less than LAST_WRITES allows to be lost. */
+/** Replicas lag for less than the node timeout, and for less than the losses that LAST_WRITES allows. */
 const MOST_LAG_MS = 500;
 const MOST_SLOTS_MOVED = 3;
 

@@ -18,8 +18,8 @@ export interface Run {
 }
 
 /**
- * Clients work for this long, and until every kind of fault has struck and they have made this many operations, even on
- * a slow machine.
+ * How long clients work. They continue until every kind of fault has struck and they have made this many operations,
+ * even on a slow machine.
  */
 const SECONDS = 4;
 const OPERATIONS = 500;

@@ -33,7 +33,7 @@ export interface History {
   readonly attempts: readonly Attempt[];
   readonly faults: readonly Fault[];
   readonly descriptions: readonly Description[];
-  /** Failures other than wrong answers, which are a process that exited by itself, or a service that didn't recover. */
+  /** Failures other than wrong answers: a process that exited by itself, or a service that didn't recover. */
   readonly failures: readonly string[];
   /** Absent if no client used the queue. */
   readonly queue?: QueueHistory;

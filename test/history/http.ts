@@ -14,7 +14,7 @@ export type Headers = IncomingMessage['headers'];
 /** Longer than the service waits for its store. */
 const TIMEOUT_MS = 5_000;
 
-/** Keep-alive connections to all services, which a fault may cut. Never retries a request. */
+/** Sends requests over keep-alive connections, which a fault may cut. Never retries a request. */
 export class Http {
   private readonly agent = new Agent({ keepAlive: true });
 

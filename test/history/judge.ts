@@ -8,8 +8,8 @@ type Judgement<Op, Answers> = Pick<AttemptOf<Op, Answers>, 'outcome' | 'answers'
 const PASSING: ReadonlySet<unknown> = new Set(['STORE_UNAVAILABLE', 'OVERLOADED']);
 
 /**
- * Judges the reply to an attempt. Sets `wrong` for replies that no fault excuses. They are any status but 200 and 503,
- * lost data, an error without Retry-After, a mutation's reply without its operation id, or malformed results.
+ * Judges the reply to an attempt. Sets `wrong` for a reply that no fault excuses: a status other than 200 and 503, lost
+ * data, an error without Retry-After, a mutation without its operation id, or malformed results.
  */
 export function judge<Op, Answers>(
   protocol: Protocol<Op, Answers>,

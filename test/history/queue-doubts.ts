@@ -14,7 +14,7 @@ export class Doubts {
   private readonly gaps: readonly { readonly from: number; readonly diedAt: number; readonly end: number }[];
 
   constructor(faults: readonly Fault[], losses: Losses | undefined) {
-    // If changes wait for a replica, no confirmed change is lost.
+    // If changes wait for a replica, confirmed changes can't be lost.
     this.gaps = faults.flatMap(({ diedAt, heldAt, end }) => {
       if (diedAt === undefined || losses === undefined || losses.evenIfRead) return [];
       return [{ from: diedAt - reachOf(losses, { diedAt, heldAt }), diedAt, end }];
@@ -27,9 +27,9 @@ export class Doubts {
   }
 
   /**
-   * Whether an operation may have been executed again because a failover lost its change and record. That is so if it
-   * got its answer before the death, late enough to be lost, and was sent again after it. Its first answer is then true
-   * only for the first execution.
+   * Whether an operation may have been executed again because a failover lost its change and record. This is so if its
+   * answer came before the death, late enough that the change may be lost, and if it was sent again after the death.
+   * Its first answer is then true only for the first execution.
    */
   mayBeAnew({ attempts }: { readonly attempts: readonly Known[] }): boolean {
     return this.gaps.some(({ from, diedAt, end }) => {

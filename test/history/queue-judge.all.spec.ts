@@ -15,7 +15,7 @@ import { violationText } from './text.js';
 const RUN = { seed: SEED, seconds: 5, operations: 500, clients: 0, workers: 2, faults: [] };
 const TIMEOUT_MS = 300_000;
 const AT_ONCE = 6;
-/** A run shows a defect only if its calls arrive in time, which a busy machine does not guarantee. */
+/** A run shows a defect only if its calls arrive in time, so on a busy machine it may take several runs. */
 const RUNS = 5;
 
 /** Defects in a queue with limits for each host. */

@@ -208,7 +208,8 @@ export const RULES: readonly Rule[] = [
       const level = levelIn(entry, doubts);
       const drained = perHost && firstFrom(entry, drainedFrom);
       if (!drained || level === undefined) return false;
-      // The queue may notice only after the first leases that an entry has come back. A release may not have counted.
+      // The queue may notice that an entry has come back only after the first of these leases. A release may not have
+      // counted.
       const { delaySeconds = 0 } = entry.discovery?.event.operation ?? {};
       const wasLeased = entry.handOuts.some(({ attempt }) => attempt.start < drainedFrom);
       if (wasLeased || drained.leased.attempt > 1 || delaySeconds > 0) return false;

@@ -16,7 +16,7 @@ import { untilAnswered } from './until-answered.js';
 const ERROR_RATE = 1e-9;
 /** In leases of a thousand, this is more than a run ever leaves. */
 const MOST_DRAINS = 100;
-/** Workers have different numbers from the filters' clients, and thus different random numbers. */
+/** Workers have numbers that no client of the filters has, so their random numbers differ too. */
 const FIRST_WORKER = 1_000;
 /** The store's timers notice some time later that a delay has ended. */
 const LATE_MS = 500;

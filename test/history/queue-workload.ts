@@ -9,7 +9,7 @@ export const MAX_SECONDS = 3;
 const LIVE_URLS = 24;
 /** The URLs' hosts, whose limits a drain lifts. */
 export const HOSTS = Array.from({ length: 12 }, (_, n) => `h${n}.example`);
-/** In what percentage of a URL's uses another URL replaces it and it stays where it is. */
+/** The percentage of a URL's uses after which another URL replaces it, while its entry stays in the queue. */
 const RETIRED = 5;
 /** How many of the last leases may be settled again, too late, or for the first time. */
 const KNOWN_IDS = 24;

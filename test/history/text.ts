@@ -3,9 +3,7 @@ import type { Call } from './history.js';
 import type { Fault } from './attempt.js';
 import type { Step } from './queue-trail.js';
 
-/**
- * A violation as text for people. It has the broken rule, and the requests line by line with the faults between them.
- */
+/** A violation as text for people: the broken rule, and the requests line by line, with the faults between them. */
 export function violationText({ what, item, trail }: Violation, faults: readonly Fault[]): string {
   if (item) {
     const steps = item.calls.map((call) => ({ ...call, text: callText(call) }));

@@ -74,7 +74,7 @@ export class ScratchCopy {
       '--runInBand',
       '--cacheDirectory',
       this.cache,
-      // A test that waits for an event in vain fails, with the name of the event, before the limit ends the run.
+      // Let a test that waits in vain fail, and name the missing event, before the limit ends the run.
       '--testTimeout',
       String(limitMs / 2),
     ];
@@ -106,7 +106,7 @@ export class ScratchCopy {
       try {
         process.kill(-child.pid, 'SIGKILL');
       } catch {
-        // It has already ended, with all processes that it started.
+        // The process has already ended, with all processes that it started.
       }
     };
     const timer = setTimeout(() => {

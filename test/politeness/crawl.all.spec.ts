@@ -11,7 +11,7 @@ const LONGEST_MS = 1_200_000;
 const whyNot = why || PYTHON_PROGRAM.why || (process.platform === 'linux' ? '' : ' (skipped: not on Linux)');
 const describeCrawl = scrapy && whyNot === '' ? describe : describe.skip;
 
-/** Runs on a system, and stops it. */
+/** Runs `act` on a system, and stops the system. */
 async function on<T>(start: () => Promise<System>, act: (system: System) => Promise<T>): Promise<T> {
   const system = await start();
   try {
@@ -62,7 +62,7 @@ describeCrawl(`ten workers of three kinds crawl 50 hosts${whyNot}`, () => {
     LONGEST_MS,
   );
 
-  // The worker in Python refuses such a set.
+  // The Python worker refuses such a set.
   it(
     'and fetch every page once from a set without perHost',
     async () => {

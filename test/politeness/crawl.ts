@@ -53,7 +53,7 @@ async function systemOf(
   };
   try {
     for (const env of envs) {
-      // All of an instance's processes have the same port, because workers have one URL.
+      // All processes of an instance have the same port, because workers know only one URL.
       const port = String(await freePort());
       services.push(await ServiceInstance.start({ ...env, PORT: port }, failures));
     }
@@ -112,7 +112,7 @@ export async function crawl(system: System, { team, perHost, killsAt }: CrawlOpt
     return { log: site.log, pages: site.pages(), kills, left: { waiting, leased, delayed } };
   } finally {
     await site.stop();
-    // A part that is being started again could not be stopped.
+    // Stopping has to wait for a part that is just being started again.
     await Promise.allSettled([killing, ...workers.map((worker) => worker.stop())]);
   }
 }

@@ -29,13 +29,15 @@ const ROBOTS = '/robots.txt';
  * Returns all violations that an access log shows. The first two rules are those of a set with `"maxLeased":1`:
  *
  * - A host has at most one request in flight.
- * - A request begins at the earliest `delayMs` after the end of the previous request of its host. No tolerance is needed:
+ * - A request begins at the earliest `delayMs` after the end of the previous request of its host. No tolerance is
+ *   needed:
  *   a worker settles a URL after the answer of its site, the delay counts from then, and the next request of the host
  *   comes after the next lease. A worker asks for `robots.txt` and the page under one lease, so without a delay.
  * - A page is requested twice only if a kill came in between, which may lose its acknowledgement.
  * - Every page is requested.
  *
- * They hold for workers that begin no request after their lease has ended, so leases must be longer than outages.
+ * The rules hold only for workers that begin no request after their lease has ended, so leases must be longer than
+ * outages.
  */
 export function judge(log: readonly Request[], { delayMs, pages, kills }: Expected): string[] {
   const violations = delayMs === undefined ? [] : tooSoon(log, delayMs);

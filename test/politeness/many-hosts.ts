@@ -25,7 +25,10 @@ export class ManyHosts {
     private readonly awaited: readonly string[],
   ) {}
 
-  /** It answers no page until, for each name in `awaited`, an agent whose name begins with it has requested a page. */
+  /**
+   * The site answers no page until, for each name in `awaited`, an agent whose name begins with it has requested a
+   * page.
+   */
   static async start(hosts: number, pagesOfHost: number, awaited: readonly string[]): Promise<ManyHosts> {
     const servers = Array.from({ length: hosts }, () => createServer());
     const site = new ManyHosts(servers, pagesOfHost, awaited);
@@ -70,7 +73,8 @@ export class ManyHosts {
     await sleep(ANSWER_MS);
     const body = isPage ? this.links(n, Number(path.slice(1))) : '';
     this.log.push({ host: this.hosts[n] ?? '', path, agent, beganMs, endedMs: Date.now() });
-    // A connection that the site closes while a worker uses it again would make the worker repeat its request.
+    // If the site kept connections open, a worker could reuse one that is just closing, and would then repeat its
+    // request.
     const answer = { 'content-type': 'text/html', connection: 'close' };
     response.writeHead(isPage ? 200 : 404, answer).end(body);
     if (isPage) this.served++;

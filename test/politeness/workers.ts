@@ -26,8 +26,8 @@ interface Task {
 }
 
 /**
- * Workers of the first two kinds take few URLs at a time. So when all of them hold some at the start, Scrapy, which
- * takes all URLs that it gets, still finds hosts.
+ * Few, because Scrapy takes all URLs that it gets. If workers of the other two kinds hold some at the start, Scrapy
+ * must still find hosts.
  */
 const CONCURRENCY = 4;
 /** Longer than any outage, so no lease ends while a worker fetches its page. */

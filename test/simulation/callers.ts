@@ -24,7 +24,7 @@ const NEEDED: Partial<Record<Verb, Verb>> = {
 
 const PROFILE = { stripParameters: ['utm_source'] };
 const RECORDED: ReadonlySet<Verb> = new Set(MUTATIONS);
-/** These calls are rarer than others, and are therefore repeated more often. */
+/** These calls occur less often than others, so they are repeated more often. */
 const SETTLING: ReadonlySet<Verb> = new Set([
   'ack',
   'release',
@@ -229,7 +229,7 @@ export class Callers {
   }
 
   learnExport(exported: Exported): void {
-    // After a sync a set has a different geometry, and the model doesn't know the order in which its layers were
+    // After a sync, a set has a different geometry, and the model doesn't know the order in which its layers were
     // filled.
     if (exported.filter.base === 0 && exported.set.exact) this.exports.push(exported);
   }

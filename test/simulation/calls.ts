@@ -23,7 +23,7 @@ export const MUTATIONS = [
   'set-host',
   'drop-host',
 ] as const;
-/** All other verbs. They only read, or their effects are their record. */
+/** All other verbs. They only read, or their effect is its own record. */
 export const OTHERS = [
   'open',
   'check',
@@ -124,6 +124,6 @@ export interface Call {
 
 export type SyncEnd = Pick<Sync, 'id' | 'state' | 'reason'>;
 
-/** False for a call that the store refuses before it does anything, because the filter is a standard one. */
+/** False for a call that the store refuses at once, because the filter is a standard one. */
 export const isCounting = ({ verb, spec }: Call): boolean =>
   spec.type !== 'standard' || (verb !== 'remove' && verb !== 'count');

@@ -98,7 +98,7 @@ async function contentsOf(store: Store, filter: Filter): Promise<Contents & Rest
 interface Rest {
   readonly removed: number;
   readonly hidden: number | undefined;
-  /** In sets with `perHost`, how many items `maxUrls` limits, if all are discovered. */
+  /** In a set with `perHost`, how many items `maxUrls` would limit if all were discovered. */
   readonly limited: number | undefined;
   readonly hosts: readonly HostView[];
 }

@@ -6,9 +6,7 @@ import { FORGOTTEN, type Model } from './model.js';
 import { wrongView, type ExpectedView, type SetModel } from './set-model.js';
 import { AgedLayers, CellLayers } from './layers.js';
 
-/**
- * A possible answer to a call. It is a text that identifies and describes it, and a comparison with an actual answer.
- */
+/** A possible answer to a call: a text that identifies and describes it, and a comparison with an actual answer. */
 export interface Expected {
   readonly text: string;
   matches(answer: unknown): boolean;
@@ -29,8 +27,8 @@ function equal(value: unknown): Expected {
 }
 
 /**
- * The answer that a call would get now. Undefined if it would have to be executed first. After it was executed, only a
- * repeat can be refused.
+ * The answer that a call would get now. Undefined if the call would have to run first. Once it has run, only a repeat
+ * can be refused.
  */
 export function expectedNow(
   model: Model,

@@ -102,9 +102,7 @@ class History {
     await turn();
   }
 
-  /**
-   * Checks that everything is still there after all faults and after restarts, and that queued entries are handed out.
-   */
+  /** Checks that all faults and restarts have left everything in place, and that queued entries are handed out. */
   private async end(): Promise<void> {
     await this.scheduler.settle();
     await this.copy();
@@ -197,7 +195,7 @@ class History {
     if (!alters) this.send(call, true);
     if (!call || !alters) return;
     await this.scheduler.settle();
-    // Without its record it would be executed as another call.
+    // Without its record, the repeat would run as another call.
     if (!this.judge.truth.isRecorded(call)) return;
     this.send({ ...call, operation: { ...call.operation, fingerprint: OTHER_FINGERPRINT } }, true);
     await this.scheduler.settle();

@@ -37,7 +37,7 @@ export interface Attempt {
 
 /** How long calls are refused after a failed commit, at most. */
 export const FAULT_MS = 15_000;
-/** How long the store assumes that a full disk is still full. */
+/** How long the store goes on treating a full disk as full. */
 const RECHECK_MS = 500;
 const RECORDED: ReadonlySet<Verb> = new Set(MUTATIONS);
 
@@ -163,7 +163,7 @@ export class Judge implements Observer, Listener {
         ? startedAt < this.disk.toldFullAt + RECHECK_MS
         : code === 'STORE_UNAVAILABLE' && startedAt <= this.lastFault + FAULT_MS;
     if (isExpected) {
-      // The store may have refused it before it reloaded its data.
+      // The store may have refused the call before it reloaded its data.
       if (!this.isOver) this.isFaulty = true;
       return;
     }

@@ -110,8 +110,8 @@ interface AgedCell {
 }
 
 /**
- * The first layer in a set that ages, exact to the cell. It has the items that its cells claim, and the items that are
- * hidden anyway.
+ * The first layer of a set that ages, exact to the cell. Besides the items that its cells claim, it knows which of them
+ * are hidden.
  */
 export class AgedLayers implements LayersModel {
   readonly items = undefined;

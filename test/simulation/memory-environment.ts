@@ -131,7 +131,7 @@ export interface Observer {
 
 /**
  * An environment in which the simulation decides when transactions run and commit. Waiting changes run in one turn and
- * share a commit. Their callers are told of it later, perhaps after others have run.
+ * share a commit. The callers hear of the commit later, perhaps after other changes have run.
  */
 export class MemoryEnvironment implements Environment {
   private waiting: Waiting[] = [];
@@ -216,7 +216,7 @@ export class MemoryEnvironment implements Environment {
     this.untold.shift()?.();
   }
 
-  /** Ends the process: nothing that it does from now on reaches the disk. */
+  /** Ends the process: from now on, nothing that it does reaches the disk. */
   crash(): void {
     this.crashed = true;
     for (const { reject } of this.waiting.splice(0)) reject(new Error('the process has crashed'));

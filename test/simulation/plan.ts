@@ -36,8 +36,8 @@ export interface CallStep {
 }
 
 /**
- * A history's next event. Numbers choose among the things that exist at that time, so a step makes sense without the
- * other steps.
+ * A history's next event. Its numbers choose among the things that exist at that time, so a step also makes sense
+ * without the other steps.
  */
 export type Step =
   | CallStep
@@ -55,7 +55,7 @@ export type Step =
   /** Does the same, and damages a row on a copy of the disk. */
   | { readonly do: 'damage'; readonly kill: boolean };
 
-/** A history's plan, which is all random choices. */
+/** A history's plan: all its random choices. */
 export interface Plan {
   readonly seed: number;
   readonly limits: Limits;
@@ -132,7 +132,7 @@ export function planOf(seed: number): Plan {
 }
 
 /**
- * Before the clock is set back, starts a lease or a delay that takes the longest time, so that its end is then too far
+ * Before the clock is set back, starts a lease or a delay of the longest possible time, whose end is then too far
  * ahead. Lists the entries afterwards.
  */
 function aroundSetBacks(random: Random, sets: number, steps: readonly Step[]): Step[] {
@@ -166,7 +166,7 @@ function inOrder(random: Random, features: ReadonlySet<Feature>, step: Step): St
   };
 }
 
-/** So small that a history's few items need the next row, slice or page. */
+/** So small that even a history's few items need a second row, slice or page. */
 function sizesOf(random: Random, features: ReadonlySet<Feature>, drops: boolean): Sizes {
   const small = {
     ...{ rowBytes: random.pick([30, 100]), leasePortion: 1 + random.below(3), blockBytes: 1, headRows: 1 },

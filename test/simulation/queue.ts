@@ -123,7 +123,10 @@ export class QueueModel {
     this.entries = this.entries.filter((entry) => !unkept.includes(entry));
   }
 
-  /** Entries that come back at the same time share rows, which limits the entries that one change moves. */
+  /**
+   * Delays entries. Entries that come back at the same time share rows, and a row limits how many entries one change
+   * moves.
+   */
   private delay(place: Delay, entries: readonly Entry[], ms: number): void {
     let [number, bytes] = [++this.delays, 0];
     for (const [index, entry] of entries.entries()) {
@@ -350,7 +353,7 @@ export class QueueModel {
     for (const lane of lanes.all) Object.assign(this.lanes.of(lane.host), lane);
   }
 
-  /** Its entries in an export's order, which is waiting, leased, delayed, scheduled, dead letters. */
+  /** The entries in an export's order: waiting, leased, delayed, scheduled, dead letters. */
   get exported(): readonly Entry[] {
     return this.entries.toSorted((a, b) => compare(exportKey(a), exportKey(b)));
   }
@@ -377,8 +380,8 @@ export class QueueModel {
   }
 
   /**
-   * Returns due entries to the waiting ones, in the order in which they are due. If one change can't move all entries,
-   * it moves the first ones.
+   * Returns due entries to the waiting ones, in the order in which they are due. If one change can't move them all, it
+   * moves the first ones.
    */
   moveDue(): void {
     const due = this.entries.filter((entry) => this.isDue(entry));

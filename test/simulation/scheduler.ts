@@ -67,7 +67,7 @@ export class Scheduler {
       else if (environment.canTell) environment.tell();
       await turn();
     }
-    // After a failed commit, only the next call finds leftovers.
+    // After a failed commit, leftovers stay until the next call finds them.
     if (!this.hasFailed) assertTidy(this.disk, this.judge.truth.model);
   }
 

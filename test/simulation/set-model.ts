@@ -46,7 +46,8 @@ export class SetModel {
   /** Which layers are gone, by number. */
   readonly retired = new Set<number>();
   /**
-   * For each host, how many discoveries there were minus removals. A committed sync sets it to how many items it kept.
+   * For each host, the number of discoveries minus removals. A committed sync sets it to the number of items that it
+   * kept.
    */
   private found = new Map<string, number>();
   private nextLayer: number;

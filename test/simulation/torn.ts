@@ -1,7 +1,7 @@
 import type { Part } from '#store';
 import { turn } from './open-store.js';
 
-/** The parts that an import reads break off. */
+/** Thrown when the parts end before the import has read them all. */
 export class Torn extends Error {
   constructor() {
     super('the parts break off');

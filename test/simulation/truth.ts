@@ -106,7 +106,7 @@ export class Truth {
     for (const ended of ends) this.happened({ at: this.time.now, ended });
     for (const [name, { sync }] of this.model.sets) {
       const { maxSyncForgets: most } = this.limits;
-      // Only a removal ends a sync. An add before it may write noted removals to rows again.
+      // Only a removal ends a sync. An earlier add may still write noted removals to rows again.
       if (sync && (sync.removed.size > most || sync.rowHashes > 5 * most))
         throw new Violation(`${name}: a sync continues after more removals than may be noted`);
     }

@@ -24,7 +24,7 @@ export interface TestApp {
   close(): Promise<void>;
 }
 
-/** A service on Redis waits longer for it than a busy machine takes, so that only tests of timeouts meet them. */
+/** Longer than any wait for Redis on a busy machine, so that only the tests about timeouts meet one. */
 const PATIENT = { REDIS_TIMEOUT_MS: '60000' };
 const NAMES_REDIS = ['REDIS_URL', 'REDIS_CLUSTER', 'REDIS_SENTINEL'];
 

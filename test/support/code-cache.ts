@@ -9,8 +9,9 @@ const BODY = 'main.body.js';
 const CACHE = 'main.cache';
 
 /**
- * Starts the program from its compiled code. Without that file, writes it when the process exits. V8 refuses code that
- * was compiled under other flags, and then compiles the body. So the process that writes the file sets no flags.
+ * Starts the program from its compiled code. Without that file, compiles the body, and writes the file when the process
+ * exits. V8 refuses code that was compiled under other flags, and compiles the body instead, so the process that writes
+ * the file sets no flags.
  */
 const LOADER = `import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

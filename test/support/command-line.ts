@@ -18,7 +18,7 @@ export interface RunningCommand {
   /** The output so far. */
   stdout(): string;
   stderr(): string;
-  /** The exit code, -1 if a signal ended it, and the output without progress, which depends on the machine. */
+  /** The exit code (-1 if a signal ended it), and the output. Leaves out progress, which depends on the machine. */
   readonly ended: Promise<Ended>;
 }
 

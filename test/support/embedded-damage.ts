@@ -6,7 +6,7 @@ import type { Filter } from '#store';
 export type Damage = 'missing' | 'short';
 
 /**
- * Damages a segment in the database while the embedded store is closed: removes its first checkpointed block, or the
+ * Damages a segment in the database while the embedded store is closed. Removes its first checkpointed block, or that
  * block's last byte. A block's key is the filter's generation (8 bytes), its layer (4) and its number (4). Segments in
  * tests have one block.
  */

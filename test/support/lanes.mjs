@@ -27,11 +27,7 @@ export function currentLane() {
   return lane;
 }
 
-/**
- * Jest's patterns for a lane's specs. They are test paths, and the tests among them to ignore.
- *
- * @param {'core' | 'all'} lane
- */
+/** Jest's patterns for a lane's specs: the paths of the tests, and the tests among them to ignore. */
 export function specsOf(lane) {
   return {
     testRegex: SPEC.source,

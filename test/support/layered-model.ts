@@ -2,10 +2,7 @@ import { positionsOf } from '#bloom';
 import type { Filter } from '#store';
 import { CounterModel } from './counter-model.js';
 
-/**
- * A growing counting filter in its simplest form. It has a model of each layer, and the rules that choose an item's
- * layer.
- */
+/** A growing counting filter in its simplest form: a model of each layer, and the rules that choose an item's layer. */
 export class LayeredModel {
   readonly layers: readonly CounterModel[];
   /** The number of each segment's open layer. */

@@ -21,8 +21,8 @@ export interface Making {
 }
 
 /**
- * Makes it once for the same inputs, in the first worker that needs it, while other workers wait. Returns its folder,
- * which callers must not change.
+ * Makes it once for the same inputs, in the first worker that needs it. Other workers wait. Returns its folder, which
+ * callers must not change.
  */
 export async function madeOnce({ kind, name, files, into }: Making): Promise<string> {
   const cache = join(CACHE, `unseen-${kind}`);

@@ -19,7 +19,7 @@ function onceInWorker(key, make) {
   if (!made.has(key)) {
     const value = make();
     made.set(key, value);
-    // A failure isn't kept, so the next file tries again.
+    // Don't keep a failure, so that the next file tries again.
     if (value instanceof Promise) value.catch(() => made.delete(key));
   }
   return made.get(key);

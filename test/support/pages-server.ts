@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** The response for a path, which is a body or a status. */
+/** The response for a path: a body or a status. */
 export interface Page {
   readonly body?: string | Buffer;
   readonly status?: number;

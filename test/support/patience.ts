@@ -1,8 +1,6 @@
 /** The limit outside Jest, as in `npm run history`. */
 const WITHOUT_A_TEST_MS = 90_000;
-/**
- * The time left for a test after a wait fails, so that Jest reports the event that was missing, not its own time limit.
- */
+/** How long before the end of a test a wait fails. Jest then reports the missing event, not its own time limit. */
 const TO_REPORT_MS = 5_000;
 
 /**

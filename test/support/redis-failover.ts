@@ -9,7 +9,7 @@ export interface Reached {
   readonly client?: Redis;
 }
 
-/** Runs `act` with a client for one server that ignores the cluster. */
+/** Runs `act` with a client for one server. The client ignores the rest of the cluster. */
 export async function withClient<T>(
   server: Reached,
   act: (client: Redis) => Promise<T>,
@@ -40,7 +40,7 @@ export async function killMaster(
   return untilPromoted(replicas);
 }
 
-/** Redis cancels a failover that takes longer than this, which happens on a busy machine. */
+/** Redis gives up a failover after this time, which a busy machine may exceed. */
 const ASK_AGAIN_MS = 6_000;
 
 /** Makes a replica take over from its master without data loss, and waits until it has. */

@@ -191,8 +191,8 @@ async function untilReady(child: ChildProcess, port: number): Promise<void> {
 }
 
 /**
- * Kills the server when this process is gone. The shell's input then ends, however the process ended. An exit handler
- * would run neither in Jest's sandbox nor after SIGKILL.
+ * Kills the server when this process is gone. However this process ends, the shell's input ends with it. An exit
+ * handler would run neither in Jest's sandbox nor after SIGKILL.
  */
 function watch(pid: number): ChildProcess {
   const shell = spawn('/bin/sh', ['-c', 'read _; kill -9 "$0"', String(pid)], {

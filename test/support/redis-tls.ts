@@ -6,10 +6,7 @@ import { serverProgram } from './redis-server.js';
 const path = (name: string) => join('test', 'data', 'tls', name);
 const read = (name: string) => readFileSync(path(name), 'utf8');
 
-/**
- * The files for the settings. They are the trusted CA, the certificate and key to present, and a CA that has signed
- * nothing.
- */
+/** The files for the settings: the trusted CA, the certificate and key to present, and a CA that has signed nothing. */
 export const TLS_FILES = {
   ca: path('ca.pem'),
   cert: path('client.pem'),

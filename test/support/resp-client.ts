@@ -65,7 +65,7 @@ export class RespClient {
     return this.replies.splice(0, count);
   }
 
-  /** Resolves with the replies that were not taken when the service has closed the connection. */
+  /** Resolves once the service has closed the connection, with the replies that no call has taken. */
   async closed(): Promise<string[]> {
     await until('the connection is closed', async () => this.socket.destroyed);
     return this.replies.splice(0);

@@ -25,7 +25,7 @@ export interface ServiceProcess {
   clean(): Promise<void>;
 }
 
-/** The only variables that a program inherits. */
+/** A program inherits only these variables. */
 const { PATH, FILTER_SEED } = process.env;
 const INHERITED = { PATH, FILTER_SEED };
 

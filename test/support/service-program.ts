@@ -46,9 +46,9 @@ const asked = new Map<Packages, Promise<string>>();
 /**
  * Builds the programs from the current sources. Returns the folder that holds them, laid out like `dist`.
  *
- * With bundled packages and compiled code the service starts in a fifth of the CPU time. Starting takes most of a
- * test's CPU time if it starts a service. `external` leaves the packages in node_modules, for tests that check which of
- * them are loaded. The first worker builds, and the others reuse its result while the sources stay the same.
+ * With bundled packages and compiled code, the service starts in a fifth of the CPU time, and most tests with a service
+ * spend most of their CPU time on starting it. `external` leaves the packages in node_modules, for tests that check
+ * which of them are loaded. The first worker builds, and the others reuse its result while the sources stay the same.
  */
 export function serviceProgram(packages: Packages = 'bundle'): Promise<string> {
   // Reading all the sources takes as long as running one CLI command.
@@ -105,7 +105,7 @@ const SOURCE: Plugin = {
     });
     onResolve({ filter: /\/service-random\.js$/ }, () => ({ path: resolve(FIXED_RANDOM) }));
     onResolve({ filter: /\/service-clock\.js$/ }, () => ({ path: resolve(TEST_CLOCK) }));
-    // A program that starts another one on demand must not load it every time.
+    // Don't bundle a program that another one starts on demand, because the other would load it every time.
     onResolve({ filter: /^\.\.?\// }, ({ path, kind, importer }) => {
       const file = relative('.', resolve(dirname(importer), path)).replace(/\.js$/, '.ts');
       return kind === 'dynamic-import' && ENTRIES.includes(file) ? { path, external: true } : undefined;

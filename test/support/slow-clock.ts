@@ -7,7 +7,7 @@ const SLOW_MS = 2_000;
 /** A moved clock by which each of a sweep's slices takes long while `isSlow`. */
 export class SlowClock implements Clock {
   isSlow = false;
-  /** How long slices have taken in addition to the real time. */
+  /** How long slices have seemed to take, in addition to the real time. */
   passedMs = 0;
   readonly shift = new MovedClock();
   readonly now = this.shift.now;

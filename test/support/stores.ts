@@ -19,7 +19,10 @@ export interface StoreFixture<H extends StoreHarness = StoreHarness> {
   readonly name: string;
   /** How many tests share one place for data. By default, all of a file's tests share it. */
   readonly testsAPlace?: number;
-  /** The number of runs of segments of sets with `perHost`. An imported set keeps its runs, so every store has such sets. */
+  /**
+   * The number of runs of segments in sets with `perHost`. An imported set keeps this number, so every store may have
+   * such sets.
+   */
   readonly spread: number;
   setUp(): Promise<H>;
 }
@@ -71,7 +74,7 @@ export const TIMEOUT_MS = 10_000;
 
 export const embedded: StoreFixture = {
   name: 'embedded',
-  // A store that is opened again reads all filters in its folder, and many tests open it again.
+  // Reopening a store reads all filters in its folder, and many tests reopen it.
   testsAPlace: 20,
   spread: 3,
   async setUp() {
@@ -206,7 +209,9 @@ export class RedisServersHarness implements RedisHarness {
     return act();
   }
 
-  /** Leaves out the catalogue, which no filter owns. Its Redis keys begin when they are first needed, and stay. */
+  /**
+   * Leaves out the catalogue, which belongs to no filter. Its Redis keys appear when they are first needed, and stay.
+   */
   async kept(): Promise<string[]> {
     const names = (await this.find('unseen:*')).map(({ key }) => key);
     return names.filter((name) => !name.startsWith('unseen:{catalogue}:')).sort();

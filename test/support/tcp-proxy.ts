@@ -71,7 +71,7 @@ export class TcpProxy {
     return this.cut === undefined;
   }
 
-  /** Cancels a pending cut. Returns whether no cut was pending. */
+  /** Cancels a pending cut. Returns true if none was pending. */
   disarm(): boolean {
     const happened = this.hasCut;
     this.cut = undefined;
@@ -205,7 +205,7 @@ class Tunnel {
   ) {
     client.on('data', (chunk: Buffer) => this.request(chunk));
     server.on('data', (chunk: Buffer) => this.forward('reply', chunk, client));
-    // The connection ends after an error, and only that matters here.
+    // Only the end of the connection matters here, and it ends after an error.
     for (const socket of [client, server]) socket.on('error', () => undefined);
     client.on('close', () => {
       if (this.kept.length === 0) this.cut();

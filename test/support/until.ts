@@ -4,8 +4,8 @@ import { patienceMs } from './patience.js';
 const FIRST_MS = 10;
 const MOST_MS = 50;
 /**
- * A long wait checks less and less often, because each check takes CPU time from the process under test. The pause is
- * this share of the time so far.
+ * How much of the time so far a pause takes. A long wait checks less and less often, because each check takes CPU time
+ * from the process under test.
  */
 const PART = 0.05;
 

@@ -6,7 +6,7 @@ import { Exit } from '../../src/cli/ending.js';
 import { commandTree } from '../../src/cli/command-tree.js';
 import { Interruption } from '../../src/cli/interruption.js';
 
-/** A text that users read, in one line, and the file that it is in. */
+/** A text that users read, as one line, and its file. */
 export interface UserText {
   readonly file: string;
   readonly text: string;
@@ -16,16 +16,14 @@ export interface UserText {
  * Folders whose strings reach users in answers, logs and terminals, and on the dashboard's and the examples' screens.
  */
 const SOURCES = ['examples', 'libs', 'scripts', 'src'];
-/** Paths with other strings: packages, builds, tests and their helpers, scripts for Redis, rules of lint. */
+/** Paths whose strings users never see: packages, builds, tests and their helpers, scripts for Redis, rules of lint. */
 const NOT_SHOWN =
   /\/(?:node_modules|dist)\/|\.spec\.|\.d\.|\/test(?:ing|data)\/|redis\/(?:items|scripts)\/|scripts\/lint\//;
 
 /** Placeholder for a value in a template. */
 const VALUE = '…';
 
-/**
- * The texts in all sources that users may meet. They are strings, templates, and the text between the dashboard's tags.
- */
+/** All texts in the sources that users may meet: strings, templates, and the text between the dashboard's tags. */
 export function sourceTexts(): UserText[] {
   const files = SOURCES.flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
@@ -43,7 +41,7 @@ export function textsIn(source: string, file: string): UserText[] {
     if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return;
     const text = textOf(node);
     if (text !== undefined) texts.push(text);
-    // The operands in a concatenation form one text. The values in a template are separate texts.
+    // The operands of a concatenation form one text, but the values in a template are separate texts.
     if (text !== undefined && ts.isBinaryExpression(node)) return;
     ts.forEachChild(node, visit);
   };

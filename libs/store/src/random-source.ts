@@ -3,7 +3,7 @@ import { SEED_BYTES } from '#bloom';
 
 /** The source of a store's ids and its filters' seeds. */
 export interface RandomSource {
-  /** `bytes` random bytes in hex. Two instances on the same data never get the same ones. */
+  /** `bytes` random bytes in hex. Instances that share data never get the same bytes. */
   id(bytes: number): string;
   /**
    * SEED_BYTES random bytes for the hashes of a new filter. An attacker who knows them can choose items that collide.

@@ -21,7 +21,7 @@ export interface ChangeOptions extends FeedOptions, JobFlags {
   readonly onlyAbsent?: boolean;
 }
 
-/** The verdicts that the summary shows, including those with no entries. */
+/** The verdicts that the summary shows, even if no entry got them. */
 const VERDICTS: Readonly<Record<ChangingVerb, readonly string[]>> = {
   visit: ['new', 'seen', 'invalid'],
   discover: ['new', 'seen', 'limited', 'invalid'],
@@ -30,7 +30,7 @@ const VERDICTS: Readonly<Record<ChangingVerb, readonly string[]>> = {
   remove: ['removed', 'absent', 'saturated'],
 };
 
-/** Only sets with `perHost` limit URLs. */
+/** Leaves out `limited` if the set has no `perHost`, because only `perHost` limits URLs. */
 function verdictsOf(verb: ChangingVerb, { description }: Found): readonly string[] {
   return VERDICTS[verb].filter((verdict) => verdict !== 'limited' || 'perHost' in description);
 }
@@ -147,7 +147,7 @@ async function tryOut(
   return partialOr(counts);
 }
 
-/** The counts by verdict, with zeros, and the number of refused entries. */
+/** The count of each verdict, 0 included, and the number of refused entries. */
 export function withAll(
   verdicts: readonly string[],
   { counts: found, refused }: Pick<Checkpoint, 'counts' | 'refused'>,

@@ -18,20 +18,20 @@ export interface Failure {
   readonly retryAfterSeconds: number | undefined;
 }
 
-/** A shell command that runs for one URL. Its output goes to the same place as the output of `unseen`. */
+/** A shell command that runs for one URL. It writes to the stdout and stderr of `unseen`. */
 export class Child {
   private lastLine = '';
   private readonly process: ChildProcess;
-  /** Set once the command was told to end. */
+  /** Set once `kill` was called. */
   private ending: Promise<void> | undefined;
   /** Resolves with undefined if the exit status was 0. */
   readonly failure: Promise<Failure | undefined>;
 
   constructor(command: string, { url, attempt, payload }: LeasedUrl, errors: NodeJS.WritableStream) {
-    // The URL is an argument, not part of the command text, so the shell does not interpret it.
+    // Pass the URL as an argument, so that the shell doesn't interpret it.
     const child: ChildProcess = spawn('/bin/sh', ['-c', `${command} "$@"`, 'unseen-work', url], {
       stdio: ['ignore', 'inherit', 'pipe'],
-      // A separate process group, so that Ctrl-C in the terminal ends the leasing, not the commands in progress.
+      // In its own process group, so Ctrl-C in the terminal stops the leasing, but not the commands in progress.
       detached: true,
       env: environmentWith({
         UNSEEN_ITEM: url,
@@ -49,7 +49,7 @@ export class Child {
       child.once('error', (error) =>
         resolve({ reason: `cannot run: ${reasonOf(error)}`, retryAfterSeconds: undefined }),
       );
-      // Not `close`, because a grandchild that keeps stderr open must not keep the URL leased.
+      // Not `close`: a grandchild may keep stderr open, and the URL would stay leased.
       child.once('exit', (code, signal) =>
         setImmediate(() => resolve(Promise.resolve(this.ending).then(() => this.failureOf(code, signal)))),
       );
@@ -64,8 +64,8 @@ export class Child {
   }
 
   /**
-   * Waits for the whole group, because the shell may end before its children. A URL must not become available again
-   * while its command still runs.
+   * Waits for the whole group, because the shell may end before its children. No worker may lease the URL while its
+   * command still runs.
    */
   private async untilGone(): Promise<void> {
     const end = performance.now() + GRACE_MS;

@@ -50,7 +50,7 @@ export async function sourcesOf(
   return Sources.of(names, format, interruption.soft);
 }
 
-/** Entries of sources with their answers. */
+/** Entries from the sources, with their results. */
 export type FedBlock = SentBlock<string | BadEntry, string | boolean>;
 
 export interface Feed {
@@ -71,12 +71,12 @@ export interface Fed {
   readonly checkpoint: Checkpoint;
 }
 
-/** How long a line waits for more lines, for example from a terminal or a crawl, in a job without a checkpoint. */
+/** How long a line waits for more lines, for example from a terminal or a crawl. Only for jobs without a checkpoint. */
 const MAX_WAIT_MS = 100;
 
 /**
  * Reads sources, sends them in blocks, and shows progress. If an error ends it early, it first handles all earlier
- * answers.
+ * results.
  */
 export async function feed(context: Context, feeding: Feed): Promise<Fed> {
   const { source, label, verb, parallel, job, took } = feeding;

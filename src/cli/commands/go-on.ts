@@ -4,7 +4,7 @@ import type { Job } from '../jobs/job.js';
 import { STDIN } from '../sources/names.js';
 import type { Context } from './context.js';
 
-/** A job can't resume, for a reason found before reading its sources. */
+/** A job can't resume. Thrown before its sources are read. */
 export class CannotGoOn extends Error {}
 
 export interface Going<T> {
@@ -21,7 +21,7 @@ export interface Going<T> {
 }
 
 /**
- * Runs a job. If it can't resume from an earlier call's checkpoint, it starts over once, so that a nightly job doesn't
+ * Runs a job. If it can't resume from an earlier call's checkpoint, starts over once: otherwise, a nightly job would
  * stay stuck after one bad night.
  */
 export async function goOn<T>(context: Context, going: Going<T>): Promise<T> {

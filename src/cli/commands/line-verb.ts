@@ -4,10 +4,10 @@ import type { Found } from './found.js';
 
 type Result = string | boolean;
 
-/** A client method to call with the sources' lines. */
+/** A client method that takes the sources' lines. */
 export interface LineVerb {
   readonly send: ListVerb<string, Result, ChangeOptions>;
-  /** Names of results that are not strings. */
+  /** Names for results that aren't strings. */
   readonly words?: Readonly<Record<string, string>>;
 }
 

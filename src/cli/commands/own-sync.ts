@@ -7,8 +7,8 @@ import { CannotGoOn } from './go-on.js';
 const ABANDON_MS = 5_000;
 
 /**
- * Returns a job's sync, which is either the one that an earlier call opened or a new one. Waits for a commit in
- * progress to end. Throws CannotGoOn if the sync was abandoned or committed, because a committed sync's input list says
+ * Returns the job's sync: the one that an earlier call opened, or a new one. Waits for a commit in progress. Throws
+ * CannotGoOn if the sync was abandoned or committed. A committed sync can't be reused, because its input list says
  * nothing about URLs visited since then.
  */
 export async function syncOf(
@@ -30,7 +30,7 @@ export async function syncOf(
   throw new CannotGoOn(`an earlier call committed sync ${id}`);
 }
 
-/** Opens a job's sync. If the answer to an earlier attempt was lost, this returns the sync that it opened. */
+/** Opens a job's sync. If an earlier attempt opened one but its answer was lost, returns that sync. */
 async function openOwn(
   syncs: Found['handle']['syncs'],
   job: Job,
@@ -49,15 +49,15 @@ async function openOwn(
   } catch (error) {
     const isRefused =
       error instanceof ServiceError && error.status < 500 && !(error instanceof UnavailableError);
-    // A refused call opens no sync, but an earlier attempt may have opened one.
+    // This call opened no sync. On a repeat, an earlier attempt may still have opened one.
     if (isRefused && !isRepeat) job.opened();
     throw error;
   }
 }
 
 /**
- * Abandons a sync. `found` is the command's set, but the sync may belong to another one. Doesn't report a failure,
- * because the service abandons the sync later anyway.
+ * Abandons a sync. `found` is the command's set, but the sync may belong to another one. Ignores failures, because the
+ * service abandons the sync later anyway.
  */
 export async function abandon(client: UnseenClient, found: Found, sync: OwnSync | undefined): Promise<void> {
   if (sync === undefined) return;
@@ -71,6 +71,6 @@ export async function abandon(client: UnseenClient, found: Found, sync: OwnSync 
         : await syncs.open(sync.opening, { idempotencyKey: sync.key, signal });
     await opened.abandon({ signal });
   } catch {
-    // See above.
+    // Not reported: see above.
   }
 }

@@ -19,7 +19,7 @@ export interface SyncOptions extends FeedOptions, JobFlags {
   readonly abandon?: boolean;
 }
 
-/** A source was empty, or an entry was refused. A commit would forget the missing URLs. */
+/** A source was empty, or an entry was refused. A commit would then forget the URLs that are missing. */
 class Incomplete extends UsageError {}
 
 class InterruptedInCommit extends Interrupted {
@@ -68,8 +68,8 @@ export async function sync(
 }
 
 /**
- * True if repeating the command would fail the same way. The sync is then abandoned, so that it doesn't block the next
- * one. With other credentials, or later, the same command may succeed.
+ * True if repeating the command would fail the same way. The caller then abandons the sync, so that it doesn't block
+ * the next one. After other errors, the command may succeed later or with other credentials.
  */
 function isOver(error: unknown): boolean {
   if (error instanceof Incomplete) return true;

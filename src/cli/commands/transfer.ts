@@ -11,7 +11,7 @@ import { bytes } from '../terminal/progress.js';
 import { tell, type Context } from './context.js';
 import { find, type Found } from './found.js';
 
-/** Writes an export to stdout or a file. The file appears only once it is complete. */
+/** Writes an export to stdout or a file. The file appears only once the export is complete. */
 export async function exportTo(context: Context, name: string, file: string): Promise<Exit> {
   const isStdout = file === STDIN;
   if (isStdout && context.output.isTerminal)

@@ -6,7 +6,7 @@ import { tell, type Context } from './context.js';
 import { findSet } from './found.js';
 
 export interface WorkOptions {
-  /** A shell command. Its last argument is the URL. */
+  /** A shell command. It gets the URL as its last argument. */
   readonly exec: string;
   readonly parallel: number;
   /** In seconds. */
@@ -40,7 +40,7 @@ export async function work(context: Context, name: string, options: WorkOptions)
       const failure = await child.failure;
       for (const signal of [hard, task.signal]) signal.removeEventListener('abort', kill);
       if (failure === undefined) return { againAfterSeconds: againAfter };
-      // If a command ended because the program was stopped, it hasn't failed.
+      // The command didn't fail: this program ended it.
       if (hard.aborted) throw new RetryAfterError('the worker was stopped', 0, { countAttempt: false });
       const { reason, retryAfterSeconds } = failure;
       throw retryAfterSeconds === undefined

@@ -34,7 +34,7 @@ describe('a checkpoint', () => {
   it('has the previous state if the last write was torn, at any byte', () => {
     written({ entries: 1 }, { entries: 2 });
     const whole = readFileSync(path);
-    // The first state is in the second slot, and the second in the first.
+    // The second slot has the first state, and the first slot the second.
     for (let cut = 0; cut < 4_096; cut += 7) {
       writeFileSync(
         path,

@@ -17,7 +17,7 @@ import { show } from '../../errors/show.js';
 import { reasonOf, UsageError } from '../ending.js';
 
 const SIGNATURE = 'unseen-checkpoint-1';
-/** Size of a slot. Writes alternate between two slots, so one of them is always complete. */
+/** Size of a slot. Writes alternate between two slots, so at least one of them is complete. */
 const SLOT_BYTES = 4_096;
 const OPEN_ATTEMPTS = 10;
 
@@ -27,8 +27,8 @@ interface Slot {
 }
 
 /**
- * A small file owned by one process, through a kernel lock that ends with the process. It has the last state that was
- * completely written.
+ * A small file owned by one process, through a kernel lock that ends with the process. Keeps the last state that was
+ * written completely.
  */
 export class CheckpointFile {
   private constructor(
@@ -79,7 +79,6 @@ export class CheckpointFile {
     }
   }
 
-  /** Removes the file when the job is done. */
   remove(): void {
     unlinkSync(this.path);
     this.close();

@@ -24,7 +24,7 @@ interface JobState extends Omit<Checkpoint, 'key' | 'cuts'> {
   readonly firstRefused?: string;
   /** The id of the job's sync. */
   readonly sync?: string;
-  /** The options for opening the sync, until the answer is known. */
+  /** The options for opening the sync. Dropped once the service has answered. */
   readonly opening?: Opening;
 }
 
@@ -34,8 +34,8 @@ export interface Opening {
 }
 
 /**
- * A sync that a job has opened, or may have opened. In the second case, repeating the call with the same operation key
- * returns its id.
+ * A sync that a job has opened, or may have opened. If it isn't sure, repeating the call with the same operation key
+ * returns the sync's id.
  */
 export type OwnSync = { readonly name: string } & (
   | { readonly id: string }

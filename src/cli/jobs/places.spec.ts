@@ -29,7 +29,7 @@ describe('places for entries', () => {
 
   it('are not kept for entries that are done', async () => {
     const places = new Places();
-    // The first three entries are already done, and then the fourth.
+    // Skips the places of the first three entries, then forgets the fourth.
     for await (const _ of places.entriesOf(runs(), 3)) places.forget(4);
     expect([0, 1, 3, 4].map((entry) => places.of(entry))).toEqual([
       ...[undefined, undefined, 'two, line 1', 'two, line 2'],

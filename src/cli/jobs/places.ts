@@ -1,12 +1,15 @@
 import { BadEntry } from '#client';
 import type { Run } from '../sources/runs.js';
 
-/** All entries in the sources, including faults, as one sequence, with their places. */
+/** Numbers all entries of all sources, including faults, and knows their places. */
 export class Places {
-  /** Runs whose entries may still be needed, with the number of entries before each run and up to its end. */
+  /**
+   * Runs whose places may still be needed. `from` and `end`: the numbers of a run's first entry and of the entry after
+   * the run.
+   */
   private readonly runs: { readonly from: number; readonly end: number; readonly run: Run }[] = [];
 
-  /** `done`: how many entries at the beginning need no place. */
+  /** `done`: how many entries at the start need no places. */
   async *entriesOf(
     runs: AsyncIterable<Run>,
     done: number,
@@ -29,7 +32,7 @@ export class Places {
     return found?.run.placeOf?.(entry - found.from);
   }
 
-  /** Drops the lines of earlier entries from memory, because their places aren't needed any more. */
+  /** Frees the memory of the entries before `entry`, whose places aren't needed any more. */
   forget(entry: number): void {
     while (this.runs[0] && this.runs[0].end <= entry) this.runs.shift();
   }

@@ -10,7 +10,7 @@ import type { Chunks } from './runs.js';
 /** Decides by a source's first bytes. Returns `undefined` if it needs more bytes. */
 type Look<T> = (head: Buffer) => T | undefined;
 
-/** Reads as many bytes as `look` needs to decide. `chunks` still yields all bytes. */
+/** Reads until `look` can decide. `chunks` still yields all bytes, including the ones read here. */
 async function peek<T>(
   chunks: Chunks,
   look: Look<T>,
@@ -107,8 +107,8 @@ const MAX_SPACE = 1024;
 
 /**
  * Decides by the first bytes whether a source is a sitemap (it begins like XML) or lines. Throws UsageError for an HTML
- * page, and for a source that isn't XML although its name or `type` says so, which is often an error page instead of a
- * sitemap.
+ * page, and for a source that isn't XML although its name or `type` says so, since such a source is often an error page
+ * instead of a sitemap.
  */
 export async function sitemapOrLines(
   name: string,

@@ -22,7 +22,7 @@ export async function* lineRuns(name: string, chunks: Chunks): AsyncGenerator<Ru
 class LineReader {
   private rest: Buffer[] = [];
   private restBytes = 0;
-  /** Number of lines before the next ones. */
+  /** How many lines came before the next ones. */
   private before = 0;
   /** True while skipping a line that is too long. */
   private skipping = false;

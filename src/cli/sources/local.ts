@@ -23,7 +23,7 @@ export async function sizeOf(path: string): Promise<number | undefined> {
 export async function openLocal(path: string): Promise<Readable> {
   const { isFile, isPipe } = await described(path);
   if (isFile) return createReadStream(path, { highWaterMark: 256 * 1024 });
-  // With O_NONBLOCK, opening a pipe doesn't wait for a writer, but the event loop does.
+  // O_NONBLOCK opens a pipe without waiting for a writer. The event loop waits instead.
   const handle = await open(path, constants.O_RDONLY | (isPipe ? constants.O_NONBLOCK : 0)).catch(
     (error: unknown) => {
       throw cannotRead(path, reasonOf(error));
@@ -34,7 +34,7 @@ export async function openLocal(path: string): Promise<Readable> {
   return handle.createReadStream();
 }
 
-/** Takes a handle's descriptor. Keeps the handle, so that the garbage collector doesn't close it. */
+/** Returns a handle's descriptor, and keeps the handle: the garbage collector would close the descriptor. */
 function releasedFd(handle: { readonly fd: number }): number {
   KEPT.add(handle);
   return handle.fd;

@@ -34,7 +34,7 @@ export class Silence {
     clearTimeout(this.timer);
   }
 
-  /** Passes chunks on. While the reader is busy, it isn't waiting for the source. */
+  /** Passes chunks on. Time in which the reader is busy doesn't count. */
   async *watch<T>(chunks: AsyncIterable<T>): AsyncGenerator<T> {
     this.begin();
     try {

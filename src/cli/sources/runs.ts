@@ -1,4 +1,4 @@
-/** A source's items in order, and the fault of the entry after them, if it has one. That entry is skipped. */
+/** Some of a source's items, in order. `fault` belongs to the entry after them, which is skipped. */
 export interface Run {
   readonly items: readonly string[];
   /** The fault and its place, in one line. */

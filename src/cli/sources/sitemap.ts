@@ -73,7 +73,7 @@ class SitemapReader {
     this.parser.onclosetag = () => this.closed();
     this.parser.ontext = (text) => this.text(text);
     this.parser.oncdata = (text) => this.text(text);
-    // Sitemaps don't declare entities.
+    // Sitemaps declare no entities, so they need no DOCTYPE.
     this.parser.ondoctype = () => {
       throw this.failure('it contains a DOCTYPE, which is not allowed in a sitemap');
     };

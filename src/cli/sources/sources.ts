@@ -23,7 +23,7 @@ export type SourceFormat = 'auto' | 'lines' | 'sitemap';
  */
 export class Sources implements Source {
   readonly meter = new SourceMeter();
-  /** Names of sources without entries, for messages. Complete once all sources are read. */
+  /** Names of sources without entries, for messages. Complete once every source has been read. */
   readonly empty: string[] = [];
   private readonly seenSitemaps = new Set<string>();
 
@@ -57,7 +57,7 @@ export class Sources implements Source {
     const { kind, chunks } =
       wanted === 'auto' ? await sitemapOrLines(name, type, raw) : { kind: wanted, chunks: raw };
     let isEmpty = true;
-    // An index that names a sitemap isn't empty, even if that sitemap is skipped because it was already read.
+    // An index that names a sitemap isn't empty, even if the sitemap is skipped because it was already read.
     const named = (): boolean => (isEmpty = false);
     const runs = kind === 'lines' ? lineRuns(name, chunks) : this.sitemap(name, chunks, depth, named);
     for await (const run of runs) {
@@ -67,7 +67,7 @@ export class Sources implements Source {
     if (isEmpty) this.empty.push(shown(name));
   }
 
-  /** Calls `named` for each sitemap in an index. */
+  /** Calls `named` for each sitemap that an index names. */
   private async *sitemap(
     name: string,
     chunks: Chunks,

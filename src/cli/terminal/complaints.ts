@@ -3,7 +3,10 @@ import { number, type Progress } from './progress.js';
 
 const SHOWN = 20;
 
-/** Writes entries that were not accepted to stderr, one per line: the first ones, and how many more there are. */
+/**
+ * Writes entries that were not accepted to stderr, one per line: the first SHOWN of them, then the number of the
+ * others.
+ */
 export class Complaints {
   private count = 0;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { bytes, Progress, time } from './progress.js';
 
-/** The text written so far, and a clock that the test moves. */
+/** A progress whose output and clock the test controls. */
 function shown(isTTY: boolean, total: number | undefined) {
   const written: string[] = [];
   const meter = { read: 0, total };
@@ -30,7 +30,7 @@ describe('progress', () => {
 
   it('of a resumed job shows the rate and time left for this run', () => {
     const { written, meter, progress, pass } = shown(true, 1_000);
-    // Entries that an earlier run sent are read again, but not resent.
+    // The run reads entries that an earlier run sent, but doesn't resend them.
     pass(1_000);
     meter.read = 500;
     progress.resume();

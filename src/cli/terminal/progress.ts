@@ -18,7 +18,7 @@ export class Progress {
   private shown = false;
   private shownAt: number;
   private readonly startedAt: number;
-  /** Where this run begins, after an earlier run's part. The rate and the time left are computed from this point. */
+  /** Where this run begins, after the part that earlier runs did. The base for the rate and the time left. */
   private from: { readonly at: number; readonly share: number };
 
   constructor(
@@ -32,7 +32,7 @@ export class Progress {
     this.from = { at: this.startedAt, share: 0 };
   }
 
-  /** Starts the rate here. Call this when this run has read as far as an earlier run got. */
+  /** Starts the rate here. Call this once this run has read as far as the earlier run got. */
   resume(): void {
     this.from = { at: this.clock(), share: this.share() ?? 0 };
   }

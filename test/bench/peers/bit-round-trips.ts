@@ -13,7 +13,7 @@ export class BitRoundTrips implements Contender {
   readonly name = 'getbit-setbit';
   readonly share = 1 / 50;
   readonly batch = 1;
-  /** One call at a time, because between testing and setting the bits, another caller would find the same URL new. */
+  /** One call at a time: between testing and setting the bits, another caller would find the same URL new. */
   readonly width = 1;
   readonly removes = false;
   readonly workers;

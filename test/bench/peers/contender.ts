@@ -7,7 +7,10 @@ export type Verb = 'add' | 'check' | 'remove';
 export interface Contender {
   /** Stable, because it is part of row names. */
   readonly name: string;
-  /** How much of the stream it processes, relative to the fastest. Slow contenders would take minutes for all of it. */
+  /**
+   * What share of the stream it processes, relative to the fastest contender. Slow contenders would take minutes for
+   * all of it.
+   */
   readonly share: number;
   /** Items per call. */
   readonly batch: number;

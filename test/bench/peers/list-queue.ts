@@ -6,8 +6,8 @@ const DOING = 'peer:doing';
 
 /**
  * The most common queue in Redis: a set of known URLs, a list of waiting ones, and a list of those that workers hold.
- * Adding to the set and queueing are two steps, no call is safe to repeat, URLs of a lost worker must be found by other
- * means, and removing a URL needs a search through the list.
+ * Adding to the set and queueing are two steps, and no call is safe to repeat. A lost worker's URLs must be found by
+ * other means, and removing a URL takes a search through the list.
  */
 export class ListQueue {
   constructor(private readonly redis: Redis) {}

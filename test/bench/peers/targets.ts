@@ -1,6 +1,6 @@
 import { atLeast, atMost, totalCpu, type Row, type Target } from '../row.js';
 
-/** The row with which the others are compared: what crawlers usually do today. */
+/** The row to compare the others with: what crawlers usually do today. */
 export const SET_ROW = 'sadd-sha1-pipelined';
 
 /** As durable as the embedded store. */

@@ -42,7 +42,10 @@ export async function survey(contender: Contender, { distinct }: Mix): Promise<S
   return { bytesPerItem, errorRate: wrong / distinct.length };
 }
 
-/** One round of all workloads. Each continues from the previous one, but the real mix starts with an empty set. */
+/**
+ * One round of all workloads. Each starts with the result of the previous one, except the real mix, which starts with
+ * an empty set.
+ */
 export async function runRound(
   contender: Contender,
   { stream, distinct }: Mix,

@@ -62,7 +62,7 @@ export async function crawl(
   try {
     await Promise.all(parts);
   } finally {
-    // A strike in progress might start another worker.
+    // Wait for a strike in progress, because it might start another worker.
     await Promise.allSettled(parts);
     attempts = await workers.stop();
   }

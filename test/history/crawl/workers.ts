@@ -55,7 +55,7 @@ export class Workers {
     };
   }
 
-  /** Call this when no more workers start. Kills all workers. Returns the attempts from their logs. */
+  /** Call this once no more workers start. Kills all workers. Returns the attempts in their logs. */
   async stop(): Promise<QueueAttempt[]> {
     await Promise.all(this.running.map((_, place) => this.end(place)));
     return this.logs.flatMap(readLog);

@@ -7,7 +7,7 @@ import type { Plan } from '../plan.js';
 import type { SyncedAnswers, SyncedOperation, SyncSeen } from './synced-history.js';
 import type { SyncedWorkload } from './synced-workload.js';
 
-/** The percentage of syncs that are abandoned. */
+/** The percentage of syncs that end by being abandoned. */
 const ABANDONED = 20;
 /** A sync on a set that ages stays open for at least this share of its age, so errors in ages can show. */
 const OPEN_SHARE = 0.35;

@@ -129,7 +129,7 @@ export class Presence {
     });
   }
 
-  /** The reasons why a commit keeps the URL with the life that a call gave it, if it certainly does. */
+  /** The reasons why a commit keeps the URL, with the life that a call gave it. Undefined unless it certainly does. */
   private keeps(
     { id, openedBy, openedFrom, commitFrom }: SyncLife,
     kept: UrlCall,

@@ -11,7 +11,7 @@ const SETS = [
 const [S, S2] = ['a sync', 'another'];
 const LEASED = { id: 'a lease', url: 'u', discovery: 7, attempt: 1 };
 
-/** A call and its answer, in its place in the history. `again` repeats the call with this id and its key. */
+/** A call with its answer, in its place in the history. `again`: repeats the call that has this id, with its key. */
 type Call = {
   readonly operation: Draft;
   readonly answers?: SyncedAnswers;

@@ -21,9 +21,7 @@ const SETS: readonly SyncedSet[] = [
 const FIXED_CAPACITY = 200_000;
 /** URLs in each queue at the start. */
 const QUEUED = 1_000;
-/**
- * These sets' clients have different numbers from those of the filters and the queue, and thus other random numbers.
- */
+/** These clients have numbers that no client of the filters and the queue has, so their random numbers differ too. */
 const FIRST_CLIENT = 2_000;
 const MOST_PAUSE_MS = 20;
 const FINAL_BATCH = 500;

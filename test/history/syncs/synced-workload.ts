@@ -4,7 +4,7 @@ import type { SyncedOperation, SyncedSet } from './synced-history.js';
 
 /** URLs that all of a set's clients use at a time. */
 const LIVE_URLS = 60;
-/** How often a URL is used until another replaces it. More uses would overlap so much that they prove little. */
+/** How often a URL is used before another replaces it. More uses would overlap so much that they prove little. */
 const USES = 8;
 /** How many of the last leases may be settled. */
 const KNOWN_IDS = 40;

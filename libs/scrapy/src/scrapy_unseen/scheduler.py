@@ -401,9 +401,7 @@ class Scheduler(ScrapyScheduler):
             self.visit(final)
 
     def _final_key(self, request: Request, response: Response) -> List[Key]:
-        """
-        Returns the key of the target of a redirect, if it differs. Visits nothing for requests that were not checked.
-        """
+        """Returns the key of a redirect's target, if it differs. Visits nothing for requests that were not checked."""
         keys = kept_keys(request)
         if not keys or response.url == keys[-1].text:
             return []

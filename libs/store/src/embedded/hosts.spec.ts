@@ -122,7 +122,7 @@ describe('a batch of many hosts', () => {
       const store = await open({ hostsPerChange: 2 });
       const filter = await create(store, {}, 10, { layers });
       const { New } = Added;
-      // Three hosts are two changes. The second one does not fit after the other batch, which fills the first layer.
+      // Three hosts take two changes. The second one does not fit after the other batch, which fills the first layer.
       const last = filter.layers!.at(-1)!.capacity;
       const large = [...urls(2), ...pages('h2', layers === 1 ? last - 2 : last + 1)];
       const other = pages('other', 8);

@@ -8,7 +8,7 @@ import { addSyncRow, SyncRow, syncRows } from './sync-rows.js';
 /*
  * The exact items removed since a sync was opened, by hash, because an input list that is sent later must not bring
  * them back. In memory, they are in a table. In the database, each batch has rows with the items that it removed or
- * added again, which are read at the start.
+ * added again. The store reads these rows when it starts.
  */
 
 /** The values in the table. */

@@ -131,7 +131,7 @@ async function committed(change: Promise<void> | undefined): Promise<void> {
   }
 }
 
-/** True if the error was thrown before any change, that is, for a port error or UnchangedError. */
+/** True for errors that are thrown before any change: port errors and UnchangedError. */
 function isRefusal(error: unknown): boolean {
   return error instanceof StoreError || error instanceof StaleFilterError || error instanceof UnchangedError;
 }

@@ -9,12 +9,15 @@ interface Log {
 /** Limits of one lease. */
 export interface BasketOptions {
   readonly max: number;
-  /** How many forgotten entries it may skip. */
+  /** Maximum number of forgotten entries to skip. */
   readonly maxSkips: number;
   readonly isForgotten: (entry: Entry) => boolean;
 }
 
-/** The entries that one lease takes off the heads of logs. It takes forgotten entries off too, and drops them. */
+/**
+ * Collects the entries that one lease takes off the heads of logs. Also takes off the forgotten entries there, and
+ * drops them.
+ */
 export class Basket {
   readonly entries: Entry[] = [];
   /** True once the lease has reached a limit and takes nothing more. */
@@ -24,7 +27,7 @@ export class Basket {
 
   constructor(private readonly options: BasketOptions) {}
 
-  /** Takes at most `most` entries off a log. Returns how many. */
+  /** Takes at most `most` entries off a log. Returns the number. */
   fill(log: Log, most = Infinity): number {
     const { max, maxSkips, isForgotten } = this.options;
     const { entries } = this;

@@ -83,7 +83,7 @@ export class DeadLetters {
   }
 }
 
-/** True if an entry that comes back from a lease becomes a dead letter. */
+/** True if an entry that comes back becomes a dead letter, because it has used up its attempts. */
 export function isExhausted({ attempt }: Entry, { maxAttempts }: Pick<Filter, 'maxAttempts'>): boolean {
   return maxAttempts !== undefined && attempt >= maxAttempts;
 }

@@ -16,10 +16,7 @@ import type { HostOf } from './log.js';
 export const DueKind = { LeaseEnd: 0, Delayed: 1 } as const;
 export type DueKind = (typeof DueKind)[keyof typeof DueKind];
 
-/**
- * Rows of scheduled entries have this added to their times, so they come after all others in the index. All times are
- * below it.
- */
+/** Added to the times of scheduled entries, so their rows come last in the index. All times are smaller than this. */
 export const FIRST_SCHEDULED = 2 ** 50;
 
 /** A row. `number` is the number of a lease, or of a row of delayed entries. */
@@ -46,13 +43,13 @@ interface CountChange {
 }
 
 /**
- * When a queue's leases and delays end, in order of time: one row per lease and end, and rows of delayed entries. Rows
- * of scheduled entries follow, also in order of time. Use it inside a transaction.
+ * A queue's index of when leases and delays end. It has one row per lease and end, and rows of delayed entries, in
+ * order of time. Rows of scheduled entries follow, also in order of time.
  */
 export class DueIndex {
   private readonly key = Buffer.alloc(KEY_BYTES);
   private readonly count = Buffer.alloc(4);
-  /** Changes of counts not written yet. */
+  /** Changes to counts that aren't written yet. */
   private readonly changes = new Map<string, CountChange>();
   /** The count that changed last, which usually changes next. */
   private last: CountChange | undefined;
@@ -64,7 +61,7 @@ export class DueIndex {
     this.key.set(state.key);
   }
 
-  /** Changes how many of a lease's entries end at `at`. Written with the next flush. */
+  /** Changes how many of a lease's entries end their lease at `at`. The next flush writes the change. */
   countEnds(lease: number, at: number, change: number): void {
     if (this.last?.lease !== lease || this.last.at !== at) {
       const name = `${lease} ${at}`;
@@ -110,7 +107,7 @@ export class DueIndex {
 
   /**
    * The first row that is due. If a row's time is so late that the clock must have been set back, the row also counts
-   * as due, unless its entries are scheduled. If no row is due, remembers this until a row is added or time has passed.
+   * as due, unless its entries are scheduled. If no row is due, remembers when the next one will be.
    */
   next(now: number): Due | undefined {
     const end = this.nextEnd(now);
@@ -222,7 +219,7 @@ function dueOf(key: Buffer, value: Buffer): Due {
   return { at: timeOf(key), kind: dueKindOf(key), number: readNumber(key, NUMBER_AT), value };
 }
 
-/** Where the rows of a generation begin whose time is `at` or later. */
+/** The start of a generation's rows with a time of `at` or later. */
 export function dueKey(generation: Buffer, at: number): Buffer {
   const key = Buffer.alloc(KIND_AT);
   key.set(generation);
@@ -231,8 +228,8 @@ export function dueKey(generation: Buffer, at: number): Buffer {
 }
 
 /**
- * Whether a lease or a delay has ended at `now`. If its end is too far ahead, the clock has been set back since it
- * began.
+ * True if a lease or a delay has ended at `now`. It has also ended if its end is too far ahead, because it then began
+ * before the clock was set back.
  */
 export function isOver(until: number, now: number): boolean {
   return until <= now || until > now + MAX_LEASE_MS;

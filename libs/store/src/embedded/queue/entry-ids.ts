@@ -17,7 +17,7 @@ export function idOf(
   return encodeEntryId(generation, { of, segment: SEGMENT, number, index, hashPrefix });
 }
 
-/** True if the id can be of this entry. */
+/** True if this id can name this entry. */
 export function isOf({ hashPrefix }: EntryId, { hash }: Entry, { geometry }: Filter): boolean {
   return hashPrefixOf(hash, geometry).every((byte, i) => byte === hashPrefix[i]);
 }
@@ -37,7 +37,7 @@ export function namedBy(
   return given ? named : undefined;
 }
 
-/** Number of the dead letter that an id names; 0 if it names none. */
+/** Number of the dead letter that an id names or, if it names none, 0. */
 export function deadLetterNumber(id: string | undefined, { generation }: Filter): number {
   const named = id === undefined ? undefined : decodeEntryId(generation, id);
   return named?.of === 'dead-letter' ? named.number : 0;

@@ -23,7 +23,7 @@ import { isUnkept, type SweptStore } from './sweep-queue.js';
 interface Span {
   /** When the walk began. */
   readonly began: number;
-  /** The furthest end that a lease or a delay may have now. Both may begin during the walk. */
+  /** The latest time at which a lease or a delay may end now. Leases and delays may begin during the walk. */
   readonly furthest: number;
 }
 
@@ -36,13 +36,13 @@ interface Section {
   readonly counted: EntryState;
   /** For leases: whether an entry whose lease ends at `until` belongs to the section. */
   readonly holds?: (until: number, span: Span) => boolean;
-  /** The times of its rows in the table `due`, from the first one and before the second one. See Due. */
+  /** The times of the section's rows in the table `due`: from `from` on, and before `past`. See Due. */
   readonly times?: (span: Span) => readonly [from: number, past?: number];
 }
 
 /**
- * In the order in which entries move through them, so that the walk misses no entry. Entries that were due when it
- * began come first, because the queue may move them to the waiting ones at any time.
+ * In the order in which entries move through them, so that the walk misses no entry. The first sections have the
+ * entries that were due when the walk began, because the queue may move these to the waiting ones at any time.
  */
 const SECTIONS: readonly Section[] = [
   {
@@ -80,9 +80,9 @@ const SECTIONS: readonly Section[] = [
 const ENDED = 0;
 
 /**
- * Where a page begins: at the row with this key or, if it is gone, at the next row. At most `left` of this row's
- * entries remain to be read, and only those after `last`. A row only loses entries, so if some are gone, this skips
- * none of the others. If both `last` and an entry after it are gone, entries may be listed twice.
+ * Where a page begins: at the row with this key or, if that is gone, at the next one. The row has at most `left`
+ * entries to read, all of them after `last`. A row only loses entries, so the walk skips none that stay. If `last` and
+ * an entry after it are both gone, the walk may list entries twice.
  */
 interface Place {
   /** The row's section, as an index in SECTIONS. */
@@ -102,13 +102,13 @@ interface Place {
 const BEGAN_AT = 5;
 const BEGAN_BYTES = 6;
 const LAST_AT = BEGAN_AT + BEGAN_BYTES;
-/** Half of the hash, because the other half may be that of the item's host. */
+/** The second half of the hash, because the first word comes from the item's host. */
 const HALF_HASH = HASH_BYTES / 2;
 const BIRTH_BYTES = 6;
 const KEY_AT = LAST_AT + HALF_HASH + BIRTH_BYTES;
 const MAX_CURSOR = 72;
 
-/** The states in which entries come back at a time. */
+/** The states of entries that come back at a set time. */
 const COMES_BACK: ReadonlySet<EntryState> = new Set(['leased', 'delayed', 'scheduled']);
 
 /** Lists a queue's current entries, in their states at `now`. Use it inside a transaction. */
@@ -124,8 +124,8 @@ export class EntryPages {
   }
 
   /**
-   * See Queue.entries. The page also ends once it has read `listedPerPage` entries, or as many bytes as a lease may
-   * have.
+   * See Queue.entries. The page also ends once it has read `listedPerPage` entries, or the maximum number of bytes in a
+   * lease.
    */
   page({ state: wanted, host }: EntryQuery, limit: number, after = ''): EntryPage {
     const lane = host === undefined ? undefined : this.laneOf(host);
@@ -170,13 +170,13 @@ export class EntryPages {
     return { entries };
   }
 
-  /** False if no lease had ended at this time, so that a walk need not read all leases. */
+  /** False if no lease had ended at this time. The walk then need not search all leases for ended ones. */
   private mayHaveEnded(began: number): boolean {
     const { earliestDue, latestDue } = this.state.queue;
     return earliestDue <= began || latestDue > began + MAX_LEASE_MS;
   }
 
-  /** The state that the next lease would find the entry in. Undefined if it would remove the entry. */
+  /** The state in which the next lease would find the entry. Undefined if that lease would remove it. */
   private stateOf(counted: EntryState, { entry, until, scheduledAt }: Item): EntryState | undefined {
     if (scheduledAt !== undefined) {
       if (scheduledAt > this.now) return counted;
@@ -221,7 +221,7 @@ function nameOf({ entry: { hash, birth } }: Item): Buffer {
   return name;
 }
 
-/** How many of a row's entries earlier pages have looked at. */
+/** How many of a row's entries earlier pages have read. */
 function seenIn(items: readonly Item[], { left = 0, last }: Place): number {
   const named = last ? items.findIndex((item) => nameOf(item).equals(last)) : -1;
   return Math.max(named + 1, items.length - left);

@@ -39,7 +39,10 @@ export class EntryPlaces {
     return name && this.idsAt(name.place).has(id) ? name : undefined;
   }
 
-  /** 1 for each item whose entry has this id and is in its place. If an item has several ids, only the first counts. */
+  /**
+   * 1 for each item whose entry has this id and is still in its place. If an item has several ids, only the first
+   * counts.
+   */
   there(ids: readonly string[], { hash }: Pick<Positions, 'hash'>): Uint8Array {
     const seen = new Set<string>();
     return Uint8Array.from(ids, (id, item) => {

@@ -109,12 +109,12 @@ export class Entry {
   }
 }
 
-/** How many bytes of an entry precede its payload, from its length. */
+/** How many bytes precede an entry's payload. `length`: the entry's length field. */
 function headBytes(length: number): number {
   return length < HAS_HOST ? ENTRY_HEAD_BYTES : ENTRY_HEAD_BYTES + HOST_BYTES;
 }
 
-/** All entries in a row that has nothing but entries from `at` on. */
+/** The entries from `at` to the end of a row. */
 export function entriesOf(row: Buffer, at = 0): Entry[] {
   const entries: Entry[] = [];
   while (at < row.length) {
@@ -138,7 +138,7 @@ export class EntryPacker {
     this.length = 0;
   }
 
-  /** Valid until the next entry. */
+  /** The entries since `clear`. Valid until the next one is added. */
   packed(): Buffer {
     return this.buffer.subarray(0, this.length);
   }

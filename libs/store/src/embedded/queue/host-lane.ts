@@ -34,12 +34,15 @@ export class HostLane implements Lane {
   logs = newLogs();
   /** No entry may be leased from the lane before this time. */
   readyAt = 0;
-  /** Its place in the index of turns: a time, and a number among the lanes with that time. 0: it has no place. */
+  /**
+   * The lane's place in the index of turns: a time, and a number among the lanes with that time. `dueAt` is 0 if the
+   * lane has no place.
+   */
   dueAt = 0;
   turn = 0;
   /**
-   * How many of the host's URLs were discovered and not forgotten, in this period and in the layers from number `base`
-   * on.
+   * Number of the host's URLs that were discovered and not forgotten: in this `period`, and in the layers whose first
+   * one has the number `base`.
    */
   found = 0;
   period = 0;
@@ -64,7 +67,7 @@ export class HostLane implements Lane {
 
   readonly id: string;
   readonly key: Buffer;
-  /** Appends entries to the lane's logs with the next flush. */
+  /** Calls for the next flush. They append entries to the lane's logs. */
   readonly pending: ((logs: LaneLogs) => void)[] = [];
   /** True if entries were leased from the lane since the last flush. */
   served = false;
@@ -84,10 +87,10 @@ export class HostLane implements Lane {
     this.stored = record !== undefined;
   }
 
-  /** The lane has a record. */
+  /** True if the lane has a record. */
   stored: boolean;
 
-  /** True if this is its id. */
+  /** True if this is the lane's id. */
   isOf(first: number, second: number): boolean {
     const { key } = this;
     return key.readUInt32BE(GENERATION_BYTES) === first && key.readUInt32BE(GENERATION_BYTES + 4) === second;
@@ -111,7 +114,7 @@ export class HostLane implements Lane {
     return this.waiting + this.leased + this.delayed + this.scheduled + this.dead;
   }
 
-  /** URLs that count in this period. */
+  /** Number of the host's URLs that count in this period. */
   foundIn({ number, end, base }: Period): number {
     if (this.base !== base) {
       // A sync was committed. In a set that ages, it also kept URLs from earlier periods.
@@ -131,7 +134,7 @@ export class HostLane implements Lane {
     return this.keptBase === base ? this.kept : 0;
   }
 
-  /** Notes that a sync's layers got or lost some of the host's URLs. */
+  /** Counts URLs of the host that a sync's layers got (`by` is positive) or lost. */
   keep(base: number, by: number): void {
     this.kept = Math.max(0, this.keptIn(base) + by);
     this.keptBase = base;

@@ -11,7 +11,7 @@ export interface ViewTimes {
   readonly period: Period | undefined;
 }
 
-/** A host as callers see it. Undefined if its lane exists only to remember its pace. */
+/** A host as callers see it. Undefined for a lane that only remembers when its host is due. */
 export function hostViewOf(lane: HostLane, { clock, ahead, period }: ViewTimes): HostView | undefined {
   const { name, waiting, leased, delayed, scheduled, dead, dueAt, own, blockedUntil } = lane;
   const found = period && lane.foundIn(period);

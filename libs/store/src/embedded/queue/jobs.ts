@@ -2,7 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import type { FilterState } from '../filters/filter-state.js';
 
 /**
- * Background work of one kind. A set has at most one job of each kind, which repeats if more work is due when it ends.
+ * Background work of one kind. A set has at most one job of each kind. The job works again if more work became due in
+ * the meantime.
  */
 export class Jobs {
   private readonly due = new Set<FilterState>();
@@ -29,12 +30,12 @@ export class Jobs {
   }
 
   private async run(state: FilterState): Promise<void> {
-    // The caller is inside a transaction, where no other transaction may begin.
+    // Let the caller's transaction end first, because no other one may begin inside it.
     await setImmediate();
     try {
       while (this.due.delete(state)) await this.work(state);
     } catch {
-      // A commit failed. The next call reloads memory, with a new sweeper.
+      // A commit failed. The next call reloads the memory and makes a new sweeper.
       this.due.delete(state);
     } finally {
       this.running.delete(state);

@@ -18,7 +18,7 @@ interface Append {
  */
 export class LaneLogs {
   private readonly normal: QueueLog;
-  /** Entries with other priorities, since only one log at a time accepts entries. */
+  /** Entries with other priorities. They wait here, because only one log at a time accepts entries. */
   private others: Append[] = [];
 
   constructor(

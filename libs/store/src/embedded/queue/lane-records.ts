@@ -15,11 +15,11 @@ export interface LaneStore {
 }
 
 /**
- * A queue's lane records. Reads them when they are used, and keeps only those that one change uses in memory. Use it
+ * A queue's lane records. Reads a record when it is used, and keeps only the records of one change in memory. Use it
  * inside a transaction.
  */
 export class LaneRecords {
-  /** By the second word of their ids, because numbers are faster keys than strings, and each entry needs a look-up. */
+  /** Lanes by the second word of their ids. Each entry needs a look-up, and numbers are faster keys than strings. */
   private readonly lanes = new Map<number, HostLane[]>();
   /** Number of records looked up so far. */
   read = 0;
@@ -46,7 +46,7 @@ export class LaneRecords {
 
   /** The lane with this id, if it has been read. */
   known(first: number, second: number): HostLane | undefined {
-    // As a signed number, which V8 stores without an object.
+    // V8 stores a signed number without an object.
     return this.lanes.get(second | 0)?.find((each) => each.isOf(first, second));
   }
 
@@ -66,7 +66,7 @@ export class LaneRecords {
     );
   }
 
-  /** Deletes rows of dropped waiting entries, as many as one change may delete. */
+  /** Deletes rows of dropped waiting entries, up to the limit for one change. */
   deleteDropped(lane: HostLane): void {
     const { log, sizes } = this.store.database;
     let left = sizes.purgedPerSlice;
@@ -76,7 +76,7 @@ export class LaneRecords {
     }
   }
 
-  /** Call it when the lane's first rows have changed. */
+  /** Forgets the first rows of the lane's logs. Call it when these have changed. */
   forgetHeads(lane: HostLane): void {
     for (const level of lane.logs.keys()) this.store.memory.headRows.forget(logId(lane, level));
   }
@@ -89,7 +89,7 @@ export class LaneRecords {
     return undefined;
   }
 
-  /** Writes a lane's record, or deletes it if all of its counts are zero. */
+  /** Writes a lane's record. If the lane counts nothing, deletes the record instead. */
   save(lane: HostLane, counts: boolean): void {
     const { queue } = this.state;
     const { lanes } = this.store.database;

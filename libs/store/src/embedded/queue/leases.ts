@@ -37,7 +37,7 @@ export class Leases {
   private readonly key = Buffer.alloc(PORTION_AT + 2);
   /** See `leasePortion` in database/sizes.ts. */
   private readonly size: number;
-  /** The portions used since the last flush, because callers name entries in any order. */
+  /** The portions used since the last flush. Several stay open, because callers name entries in any order. */
   private readonly open = new Map<string, Portion>();
   /** The portion used last, which is usually used next. */
   private last: Portion | undefined;

@@ -2,13 +2,13 @@ import type { Positions } from '#bloom';
 import { Added } from '../../port/index.js';
 import type { HostLanes } from './host-lanes.js';
 
-/** The parts of lanes that limit discoveries. */
+/** The members of HostLanes that limit discoveries. */
 type Limits = Pick<HostLanes, 'room' | 'roomOf'>;
 
 /**
- * Added.Limited for each item that would exceed its host's `maxUrls` or its queue's limit on hosts, unless it is
- * `present`, and 0 for all other items. Copies of an item count once, and get the same answer. Undefined if no item is
- * limited.
+ * Returns Added.Limited for each new item that would exceed its host's `maxUrls` or the queue's limit on hosts, and 0
+ * for all other items. `present` finds the items that are not new. Copies of an item count once, and get the same
+ * answer. Undefined if no item is limited.
  */
 export function limited(
   lanes: Limits,

@@ -10,7 +10,8 @@ interface Reader {
 }
 
 /**
- * A queue's entries, in one segment or all, as of one commit. So entries that move during the read appear exactly once.
+ * A queue's entries as of one commit, in one segment or in all. An entry that moves during the read still appears
+ * exactly once.
  */
 export async function* queuePages(
   engine: Reader,

@@ -43,7 +43,7 @@ export class QueueRows {
     return table === 'log' && !knowsHosts(this.state) ? numberedKey(key, queue.logs[0].headRow) : key;
   }
 
-  /** A table's rows from `start` on whose keys begin with `prefix`. */
+  /** A table's rows that come at or after `start` and whose keys begin with `prefix`. */
   from(
     table: EntryTable | 'turns' | 'lanes',
     start: Buffer,
@@ -76,7 +76,7 @@ export class QueueRows {
     return knowsHosts(this.state) ? this.laneOfEntry(entry).name : undefined;
   }
 
-  /** The lane with this key, which has a record. */
+  /** The lane with this key. It must have a record. */
   laneOf(key: Buffer): HostLane {
     if (this.lane?.key.equals(key)) return this.lane;
     const { lanes } = this.database;
@@ -92,7 +92,7 @@ export class QueueRows {
     return lane?.isOf(first, second) ? lane : this.laneOf(laneKey(this.state.key, first, second));
   }
 
-  /** Where a log row's first entry is. */
+  /** The position of the first waiting entry in a log's row. */
   private firstIn(key: Buffer): number {
     const lane = knowsHosts(this.state)
       ? this.laneOf(key.subarray(0, -SEQUENCE_BYTES))

@@ -47,7 +47,7 @@ export class QueueSnapshot {
     this.ahead = this.time - now;
   }
 
-  /** How many removals from the set there had been at that moment. */
+  /** Number of removals from the set up to that moment. */
   get removals(): number {
     return this.state.tally.removed;
   }
@@ -55,7 +55,7 @@ export class QueueSnapshot {
   /**
    * A page of entries from one or all segments, without forgotten ones: first waiting entries, in order, then leased
    * ones, delayed and scheduled ones, and dead letters. A page reads rows until they have at least `looked` entries.
-   * The segment's lanes follow.
+   * The lanes of the segment's hosts follow.
    */
   page(segment: number | undefined, looked: number, place: Place = this.startOf('log')): Page {
     const { geometry } = this.state.filter;
@@ -101,13 +101,15 @@ export class QueueSnapshot {
     return { table, start: this.rows.startOf(table) };
   }
 
-  /** Lanes come with their run's first segment. */
+  /** Only the first segment of a run has lanes, for the whole run. */
   private hasLanes(segment: number | undefined): boolean {
     const { geometry } = this.state.filter;
     return segment !== undefined && knowsHosts(this.state) && segment % segmentsPerRun(geometry) === 0;
   }
 
-  /** The lane in an index row. Undefined in the table of lanes if the lane has a turn. */
+  /**
+   * The lane that a row names. Undefined in the table `lanes` if the lane has a turn, because `turns` has listed it.
+   */
   private laneIn(table: 'turns' | 'lanes', key: Buffer): HostLane | undefined {
     if (table === 'turns')
       return this.rows.laneOf(Buffer.concat([this.state.key, key.subarray(TURN_LANE_AT)]));

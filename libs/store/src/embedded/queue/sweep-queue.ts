@@ -22,8 +22,8 @@ export interface SweptStore extends VoidSession {
 }
 
 /**
- * One pass over a queue's entries. It removes forgotten entries, those of dropped hosts and, at the end, the marks that
- * existed at the start. Each step runs inside a transaction.
+ * Removes forgotten entries and dropped hosts' entries from a queue in one pass, then the marks that existed at the
+ * start. Each step runs inside a transaction.
  */
 export function* sweepQueue(session: SweptStore, state: FilterState): Generator<void, void, undefined> {
   const { queue } = state;
@@ -46,7 +46,7 @@ export function* sweepQueue(session: SweptStore, state: FilterState): Generator<
 
 /**
  * Removes the scheduled entries that a commit has voided, and voids those that came due while the sync was open. No
- * other sync is opened until then. Each step runs inside a transaction.
+ * other sync opens before this ends. Each step runs inside a transaction.
  */
 export function* removeUnkept(session: SweptStore, state: FilterState): Generator<void, void, undefined> {
   const { queue } = state;
@@ -96,7 +96,7 @@ function* sweepLog({ database, memory }: SweptStore, state: FilterState, lives: 
   }
 }
 
-/** Without `lives`, reads and removes only dropped hosts' entries. */
+/** Without `lives`, reads and removes only the entries of dropped hosts. */
 function* sweepLanes(session: SweptStore, state: HostState, lives: Lives | undefined) {
   const { sweptRowsPerSlice, hostsPerChange } = session.database.sizes;
   const most = lives ? sweptRowsPerSlice : hostsPerChange;
@@ -122,7 +122,7 @@ function* sweepLanes(session: SweptStore, state: HostState, lives: Lives | undef
   }
 }
 
-/** Rewrites each lane with a record, or deletes it if all of its counts are zero. */
+/** Rewrites every lane that has a record. Deletes the record of a lane that counts nothing. */
 export function* renewLanes(session: SweptStore, state: HostState): Generator<void, void, undefined> {
   let key = state.key;
   for (;;) {

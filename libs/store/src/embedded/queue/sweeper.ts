@@ -7,7 +7,7 @@ import { knowsHosts } from './host-lanes.js';
 import { Jobs } from './jobs.js';
 import { removeUnkept, renewLanes, sweepQueue, type SweptStore } from './sweep-queue.js';
 
-/** A sweep begins immediately if a queue has more marks than `maxMarks`, and than its entries divided by this. */
+/** A queue is swept at once if it has more than `maxMarks` marks, and more than one mark for this many entries. */
 const PART_OF_ENTRIES = 8;
 
 type Slices = Generator<void, void, undefined>;
@@ -19,10 +19,10 @@ interface SweptSession extends SweptStore {
 }
 
 /**
- * Removes forgotten entries from queues with marks (see ../../sweeping.ts), and what dropped hosts have left. Works in
- * the background, one slice per transaction. Entries are also checked whenever they move, so for the marks and drops at
- * the start of a sweep, one pass over the entries of that time is enough. After a crash, all marks still exist, and the
- * sweep starts over.
+ * Removes forgotten entries from queues with marks (see ../../sweeping.ts), and the entries of dropped hosts. Works in
+ * the background, one slice per transaction. Every move of an entry also checks the marks and drops, so one pass over
+ * the entries that existed when a sweep began is enough. After a crash, all marks still exist, and the sweep starts
+ * over.
  *
  * Sets take turns, slice by slice, so no set waits for another's whole sweep.
  */
@@ -34,11 +34,13 @@ export class Sweeper {
   private readonly removals = new Jobs(async (state) => {
     if (state.queue.unkeptUntil > 0) await this.inSlices(state, removeUnkept(this.session, state));
   });
-  /** For each queue that waits for its sweep, cancels the timer. */
+  /** Cancels the timer of each queue that waits for its sweep. */
   private readonly planned = new Map<FilterState, () => void>();
-  /** When each queue's rest ends, by the monotonic clock. */
+  /** When each queue's rest after its last sweep ends, by the monotonic clock. */
   private readonly rests = new WeakMap<FilterState, number>();
-  /** Settles with the last slice that a job has requested. One runs at a time, so that calls wait for at most one. */
+  /**
+   * Settles with the last slice that a job has requested. Slices run one at a time, so a call waits for at most one.
+   */
   private last: Promise<unknown> = Promise.resolve();
   private stopped = false;
 
@@ -48,15 +50,15 @@ export class Sweeper {
     private readonly clock: Clock,
   ) {}
 
-  /** Call it when marks were added or a host was dropped, and at a start. */
+  /** Call it after marks were added or a host was dropped, and after memory was loaded. */
   consider(state: FilterState): void {
-    // A sweep considers its queue again at its end.
+    // A running sweep considers its queue again when it ends.
     if (!this.sweeps.has(state)) this.decide(state);
   }
 
   /**
-   * Call it when a sync was committed. Deletes the lanes of hosts without entries, unless the sync kept URLs of these
-   * hosts. After a crash, lanes are deleted when they are used.
+   * Deletes the lanes of hosts without entries, unless the sync kept URLs of these hosts. Call it after a sync was
+   * committed. If a crash interrupts this, lanes are deleted when they are used.
    */
   renewLanes(state: FilterState): void {
     if (!knowsHosts(state) || state.filter.perHost.maxUrls === undefined) return;
@@ -64,8 +66,8 @@ export class Sweeper {
   }
 
   /**
-   * Call it when a sync was committed, and at a start. Removes the scheduled entries that the commit has voided, and
-   * resolves when they are gone.
+   * Removes the scheduled entries that a sync's commit has voided, and resolves when they are gone. Call it after a
+   * sync was committed, and after memory was loaded.
    */
   async removeUnkept(state: FilterState): Promise<void> {
     if (state.queue.unkeptUntil > 0) await this.removals.start(state);
@@ -107,7 +109,7 @@ export class Sweeper {
   private async inSlices(state: FilterState, slices: Slices): Promise<number> {
     for (let took = 0; ;) {
       const slice = this.last.then(() => this.slice(state, slices));
-      // The next slice may belong to another set.
+      // Continue even after an error, because the next slice may belong to another set.
       this.last = slice.catch(() => undefined);
       const { done, ms } = await slice;
       took += ms;

@@ -30,14 +30,16 @@ export class VoidEntries {
   }
 
   /**
-   * Voids earlier entries for a batch's new items: scheduled entries that a sync did not keep and no sweep has removed
-   * yet. Call it before the items are queued.
+   * Voids the earlier entries of a batch's new items. These are scheduled entries that a sync did not keep and no sweep
+   * has removed yet. Call it before the items are queued.
    */
   renew(positions: Positions, answers: Uint8Array): void {
     this.markAll(positions, answers, Added.New);
   }
 
-  /** Drops entries that are still in their places. Returns one of Settled per id, and these entries. */
+  /**
+   * Drops entries that are still in their places. Returns one of Settled per id, and the names of the dropped entries.
+   */
   drop(ids: readonly string[]): { readonly answers: Uint8Array; readonly names: readonly EntryName[] } {
     const places = new EntryPlaces(this.session.database, this.state);
     const found = new Map<string, EntryName>();
@@ -76,7 +78,7 @@ export class VoidEntries {
     if (count > 0) this.mark(queue.clock, hashes, items.subarray(0, count));
   }
 
-  /** Voids entries for some of a batch's items that were created by this time of the queue's clock. */
+  /** Voids entries of some of a batch's items, if they were created by this time of the queue's clock. */
   private mark(clock: number, hashes: Uint32Array, items: Uint32Array): void {
     const { queue, key } = this.state;
     const { marks, sizes } = this.session.database;

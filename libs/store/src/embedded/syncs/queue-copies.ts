@@ -26,7 +26,7 @@ export class QueueCopies {
     if (!copy) {
       copy = this.copy(filter, id).finally(() => this.copies.delete(id));
       this.copies.set(id, copy);
-      // Callers that wait get the error. Without this, it is unhandled if no caller waits.
+      // Waiting callers get the error. If no caller waits, it would be unhandled.
       copy.catch(() => undefined);
     }
     await byDeadline(deadline, copy);

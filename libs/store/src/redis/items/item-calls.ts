@@ -323,7 +323,7 @@ export class ItemCalls {
 const countsKept = ({ filter, sync }: SegmentView, { host }: Positions): boolean =>
   sync !== undefined && host !== undefined && filter.perHost?.maxUrls !== undefined;
 
-/** The hosts of the items of a call, if a script counts the URLs that the sync's layers get. */
+/** The hosts of a call's items, if a script counts the URLs that the sync's layers get. */
 const hostsOf = (view: SegmentView, { positions, chunk }: ChunkCall): ArgValues =>
   countsKept(view, positions) ? { hosts: packHostWords(positions, chunk.indexes) } : {};
 

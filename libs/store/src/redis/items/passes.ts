@@ -98,7 +98,7 @@ export function claims(
   });
 }
 
-/** How to add items to the own or the sync's layers. */
+/** How to add items to the filter's own layers or to the sync's. */
 interface Adding {
   readonly skip: string;
   readonly left: string;

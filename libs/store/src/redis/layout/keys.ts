@@ -195,7 +195,7 @@ export function allKeys(keys: SegmentKeys, queued: boolean, layers: readonly Lay
   return [...cells, ...removed, ...owed, ...hidden, ...always, ...(queued ? queueKeys(keys) : [])];
 }
 
-/** The key of a piece of a layer. */
+/** The Redis key of a layer's piece. */
 export function pieceKey({ pieces }: Pick<SegmentKeys, 'pieces'>, layer: number, piece: number): string {
   return layer === 0 && piece === 0 ? pieces : `${pieces}:${layer}:${piece}`;
 }

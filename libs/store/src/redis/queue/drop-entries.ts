@@ -11,8 +11,8 @@ import type { Sweeper } from '../segments/sweeper.js';
 import { segmentIn } from './entry-pages.js';
 
 /**
- * If each entry is in a different lease, 100 take about 3 ms on Redis. Must not change, since chunks name operation
- * records.
+ * 100 ids take about 3 ms on Redis even if each entry is in a different lease. Must not change, because operation
+ * records are named after chunks.
  */
 const IDS_PER_SCRIPT = 100;
 
@@ -28,7 +28,7 @@ export async function dropEntries(
   operation: Operation,
 ): Promise<Uint8Array> {
   const names = entryNames(filter, ids);
-  // Ids that name no entry are unknown, so they aren't sent.
+  // Ids that name no entry are unknown, so don't send them.
   const known = Uint32Array.from(names.keys()).filter((i) => names[i] !== undefined);
   const owners = known.map((i) => segmentIn(filter, Buffer.from((names[i] as EntryName).hash)));
   const results = new Uint8Array(ids.length).fill(Settled.Unknown);

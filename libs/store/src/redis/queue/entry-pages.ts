@@ -58,7 +58,8 @@ export async function readEntries(
   const sections = sectionsOf(query).map(({ letter }) => letter);
   const lane = host === undefined ? undefined : laneOf(filter, host);
   const most = Math.min(limit, MAX_LISTED_ENTRIES);
-  // By id: if Redis shrinks its table of lanes between two scripts, the second one may return a lane again.
+  // Keyed by id, because if Redis shrinks its table of lanes between two scripts, the second one may return a lane
+  // again.
   const entries = new Map<string, QueueEntry>();
   let { segment, place } = positionOf(after, filter, query) ?? { segment: lane?.segment ?? 0, place: START };
   const end = lane ? lane.segment + 1 : filter.spread;

@@ -47,7 +47,7 @@ export function queuedHostOf(lane: Lane, { now, ahead }: Lanes, filter: Counting
   };
 }
 
-/** A host as callers see it. Undefined if its lane only remembers the pace. */
+/** A host as callers see it. Undefined for a lane that only remembers when its host is due. */
 export function hostViewOf(
   lane: LaneRecord,
   { now, ahead }: Pick<Lanes, 'now' | 'ahead'>,

@@ -31,7 +31,7 @@ export class LanesReader extends QueueReader {
   /** By log name. */
   private readonly places = new Map<string, Place>();
 
-  /** With `limits` (hostLimits), lanes have due entries counted as the next lease will. */
+  /** With `limits` (hostLimits), lanes count due entries as the next lease will. */
   constructor(
     read: ReadPage,
     private readonly limits: readonly string[] = [],
@@ -55,8 +55,8 @@ export class LanesReader extends QueueReader {
   }
 
   /**
-   * Like `once`, but reads only the waiting entries of one lane. Skips all other places in which the lane has no
-   * entries. In the remaining places, it reads the entries of all lanes.
+   * Like `once`, for one lane. Reads the waiting entries of only this lane. Reads leases, delayed entries and dead
+   * letters of all lanes, but skips each kind that this lane doesn't have.
    */
   async *onceIn(id: Buffer): AsyncGenerator<QueuePage, void, undefined> {
     const read = async (): Promise<Lane | undefined> => (await this.lanes('lane', id)).lanes[0];
@@ -65,7 +65,8 @@ export class LanesReader extends QueueReader {
       const lane = await read();
       if (lane) yield* this.waitingIn(logsOf(lane), endsOf(lane));
       for (const kind of KINDS) {
-        // These counts include entries that were leased in the meantime. Those that have moved on are owed to the copy.
+        // Read the counts again, because they must include entries that were leased in the meantime. The queue owes the
+        // copy any that have moved on.
         const now = await read();
         if (now && entriesIn(now, kind) > 0) yield* this.rest(kind, true);
       }
@@ -73,8 +74,8 @@ export class LanesReader extends QueueReader {
   }
 
   /**
-   * The waiting entries of logs. Reads each from the last position that was read to its end, or to the chunk with this
-   * number in `ends`. Returns true if another run of the server has replied.
+   * The waiting entries of logs. Reads each log from the last position, to its end or to the chunk with the number in
+   * `ends`. Returns true if another run of the server has replied.
    */
   private async *waitingIn(
     logs: readonly string[],
@@ -95,9 +96,9 @@ export class LanesReader extends QueueReader {
   }
 
   /**
-   * All lanes that exist at the start: first the lanes with turns, in this order, then all others. A lane whose turn
-   * changes in the meantime may appear twice. Turns are never reused, so a lane that was missed among the turns has a
-   * later turn, or none.
+   * All lanes that exist at the start: first those with turns, in the order of their turns, then all others. A lane
+   * whose turn changes in the meantime may appear twice. No lane is missed: turns are never reused, so a lane that has
+   * left its turn has a later one, or none, and comes with the others.
    */
   async *hosts(filter: Pick<Filter, 'maxAgeSeconds' | 'base'>): AsyncGenerator<QueuePage, void, undefined> {
     let kind: 'turns' | 'lanes' = 'turns';
@@ -168,7 +169,10 @@ function endsOf({ id, next, highNext, lowNext }: Lane): Map<string, number> {
 
 const logsOf = (lane: Lane): string[] => [...endsOf(lane).keys()];
 
-/** How many entries a lane has in some places, except scheduled ones, which a sync doesn't keep. */
+/**
+ * How many of a lane's entries are in places of one kind. Leaves out scheduled entries, because a sync doesn't keep
+ * them.
+ */
 function entriesIn({ leased, delayed, dead }: Lane, kind: (typeof KINDS)[number]): number {
   return { leases: leased, delayed, dead }[kind];
 }

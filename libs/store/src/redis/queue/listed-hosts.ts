@@ -6,12 +6,12 @@ import type { LanesReader } from './lanes-reader.js';
 const STEPS = 16;
 /** How many lanes one script reads, so that none blocks Redis for long. */
 const LANES_READ = 200;
-/** How many characters of a server's run id tell it from other runs. */
+/** Number of characters of a run id that distinguish server runs. */
 const RUN_DIGITS = 8;
 
 /**
  * A position in a list: a segment, a scan cursor over its lanes, and the server run that gave the cursor. `given`:
- * lanes from the next scan step that earlier pages already had, by their ids in hexadecimal.
+ * lanes of the next scan step that earlier pages have listed, by their ids in hexadecimal.
  */
 interface Position {
   readonly segment: number;
@@ -23,12 +23,13 @@ interface Position {
 const POSITION = /^(?<segment>\d{1,9})-(?<run>[0-9a-f]*)-(?<cursor>\d{1,15})(?<given>(-[0-9a-f]{16})*)$/;
 
 /**
- * Lists a queue's hosts, segment by segment, in scan steps. A step may return more lanes than requested, and is then
- * repeated with a smaller count. The smallest step is split, and the cursor names the lanes already given.
+ * Lists a queue's hosts, segment by segment, in scan steps. A step that returns too many lanes is repeated with a
+ * smaller count. If even the smallest step has too many, it is split between pages, and the cursor names the lanes
+ * already listed.
  */
 export class ListedHosts {
   private readonly hosts: HostView[] = [];
-  /** Their lanes' ids. */
+  /** The ids of these hosts' lanes. */
   private readonly known = new Set<string>();
 
   constructor(

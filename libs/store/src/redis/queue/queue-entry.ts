@@ -36,7 +36,7 @@ export function readEntry(bytes: Buffer, at: number, hosts = false): KeptEntry {
 }
 
 /**
- * An entry in its stored format. Its birth is missing, because the script that queues it sets it. `hostWord`: in a
+ * An entry in its stored format, without its birth: the script that queues the entry sets that. `hostWord`: in a
  * per-host queue, the second word of its host's hash.
  */
 export function writeEntry(

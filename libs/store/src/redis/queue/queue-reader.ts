@@ -75,9 +75,9 @@ export class QueueReader {
   }
 
   /**
-   * All entries that exist at the start, unless they move in other ways than from waiting to leases, and from there to
-   * the delayed entries and dead letters. Stops at the chunk that was the last one at the start, however fast others
-   * are added. With `hosts`, it scans the chunks of all lanes.
+   * All entries that exist at the start. It may miss entries that move, except from waiting to leases, and from there
+   * to delayed entries or dead letters. Stops at the chunk that was last at the start, however fast callers add others.
+   * With `hosts`, it scans the chunks of all lanes.
    */
   async *once(hosts = false): AsyncGenerator<QueuePage, void, undefined> {
     for (let another = true; another; another = this.restarted()) {
@@ -161,8 +161,8 @@ export class QueueReader {
 }
 
 /**
- * Reads consecutive entries. In a per-host queue, its host's name follows each. `timed`: before each comes its time if
- * it is scheduled, or 0.
+ * Reads consecutive entries. `hosts`: each entry is followed by its host's name. `timed`: each entry is preceded by its
+ * scheduled time, or 0.
  */
 export const readEntries = (bytes: Buffer, hosts = false, timed = false): QueuedItem[] =>
   keptIn(bytes, hosts, timed).map(({ size: _size, birth: _birth, ...entry }) => entry);
@@ -200,8 +200,8 @@ interface KeptLetter {
 }
 
 /**
- * Reads consecutive dead letters in their stored format, from a queue with or without `perHost`. `named`: its host's
- * name follows each.
+ * Reads consecutive dead letters in their stored format, from a queue with or without `perHost`. `named`: each is
+ * followed by its host's name.
  */
 export function* deadLetters(
   bytes: Buffer,

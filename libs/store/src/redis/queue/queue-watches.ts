@@ -8,12 +8,11 @@ import { AWAITED_MS, awaitScript } from '../scripts/await.js';
 import type { Segments } from '../segments/segments.js';
 
 /**
- * Interval between checks of a watched queue, in ms. Checks are needed because messages may be lost, and entries become
- * due later.
+ * How often to check a watched queue, in ms. Messages may get lost, and no message is sent when an entry becomes due.
  */
 const LOOK_MS = 1_000;
 
-/** Resolution of the clock in ms, and so the longest it can take to notice that an entry has become due. */
+/** Resolution of the clock in ms. A check for a due entry runs this much later, so that the entry is surely due. */
 const TICK_MS = 1;
 
 interface Watch {
@@ -25,9 +24,9 @@ interface Watch {
 }
 
 /**
- * Callers that wait for entries, by the name of their visited set. Redis knows how long they wait. Until then, scripts
- * that make entries available publish a message on the channel of the set's generation. One connection receives the
- * messages for all callers.
+ * Callers that wait for entries, by the name of their visited set. Redis knows until when they wait. Until then, a
+ * script that makes entries available publishes a message on the channel of the set's generation. One connection
+ * receives the messages for all callers.
  */
 export class QueueWatches {
   private readonly watches = new Map<string, Watch>();
@@ -53,7 +52,7 @@ export class QueueWatches {
       this.listen(watch);
       void this.look(watch);
     } else if (!isSame(watch.filter, filter)) {
-      // One of the two handles is stale. The check finds out if it is the watched one.
+      // One of the two handles is stale. The check finds out whether it is the watched one.
       void this.look(watch);
     }
     const { wakes } = watch;
@@ -109,13 +108,13 @@ export class QueueWatches {
    * Announces that this instance still waits, wakes the watch if entries are available, and schedules the next check.
    */
   private async look(watch: Watch, wakes = true): Promise<void> {
-    // If the check fails, callers wake up and their lease reports the error.
+    // If the check fails, wake the callers, so that their leases report the error.
     const dueIn = await this.dueIn(watch).catch(() => [0]);
     if (this.isOver(watch)) return;
     const first = Math.min(...dueIn.map((ms) => (ms < 0 ? LOOK_MS : ms)));
     if (first === 0 && wakes) this.wake(watch);
     const wait = first === 0 ? LOOK_MS : Math.min(LOOK_MS, first + TICK_MS);
-    // Another check may already be in progress.
+    // A parallel check may have scheduled the next one already.
     watch.rest();
     watch.rest = after(this.connection.clock, wait, () => void this.look(watch));
   }

@@ -33,7 +33,7 @@ const NEWLINE = 10;
 /** A segment's answer to a lease. */
 interface SegmentLease {
   readonly entries: LeasedEntry[];
-  /** Number of entries in the lease. A repeat returns only those that it still holds. */
+  /** Number of entries that were leased. A repeat returns only those that the lease still holds. */
   readonly given: number;
   readonly bytes: number;
   /** True if there is more to read. */
@@ -110,7 +110,7 @@ export class RedisQueue implements Queue {
         more = (found.more || (found.goesOn && given < max)) && msUntil(operation.deadline) > 0;
       }
     }
-    // Entries may have returned to hosts that must wait.
+    // Entries may have come back to hosts that must wait. Check when these are due.
     if (filter.perHost && leased.length === 0) this.watches.reschedule(filter);
     return leased;
   }

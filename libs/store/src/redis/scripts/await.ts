@@ -8,7 +8,7 @@ export const AWAITED_MS = 5_000;
 /**
  * Announces that a caller waits for entries for the next ARGV[3] ms. During that time, scripts that make entries
  * available publish a message on unseen:queue:<generation>. KEYS: 3 and on, the queue's. Returns the ms until an entry
- * may become due: 0 if one is available now, -1 if none will become due.
+ * may become due: 0 if one is available now, -1 if none will.
  */
 export const awaitScript = forQueues((hosts) => ({
   name: 'unseenAwait',

@@ -2,10 +2,7 @@ import { STAMP_BYTES } from '#bloom';
 import { PREFIX_ENDS } from '../../port/index.js';
 import { CAN_ROTATE, NOW, type Script } from './script.js';
 
-/*
- * The first line of these scripts lets them run when the server is at its memory limit, because drops must still work
- * then.
- */
+/* The first line of these scripts lets them run at the server's memory limit, because drops must still work then. */
 
 /** Value of the usage key's field '' once the usage has been counted. */
 export const COUNTED = 'counted';
@@ -26,7 +23,7 @@ export const makeNamesScript: Script = {
 return redis.call('ZADD', KEYS[1], 'NX', 0, '')`,
 };
 
-/** Writes without changing anything, because WAIT covers only its own connection's writes. KEYS: 1 filters. */
+/** Changes nothing, but is a write: WAIT covers only the writes of its own connection. */
 export const touchCatalogueScript: Script = {
   name: 'unseenTouchCatalogue',
   numberOfKeys: 1,
@@ -74,8 +71,8 @@ local function count(name, filters, bytes)
 end`;
 
 /**
- * Counts the usage unless it has been counted. This takes one step for the whole catalogue, but is only needed if the
- * key was lost. KEYS: 1 filters, 2 usage.
+ * Counts the usage unless it has been counted. One step reads the whole catalogue, which is needed only if the key was
+ * lost. KEYS: 1 filters, 2 usage.
  */
 export const countUsageScript: Script = {
   name: 'unseenCountUsage',

@@ -7,14 +7,14 @@ import { leases, marks } from './queue-moves.js';
 import { checkQueue, forQueues, queueReadKeys } from './queue-state.js';
 import { NOW } from './script.js';
 
-/** The states of entries as the script below names them. */
+/** The states of entries, in the letters of the script below. */
 export const STATE_LETTERS = { waiting: 'w', leased: 'l', delayed: 'd', scheduled: 's', dead: 'x' } as const;
 
 /**
- * The sections of a walk, in the order in which entries move through them, so that the walk misses no entry. Capital
- * letters: entries that were due when the walk began come first, because the queue may move them to the waiting ones at
- * any time. `states`: the states in which a section lists its entries when the walk begins. While a commit checks
- * scheduled entries, those that are due stay scheduled. `placeBytes`: the size of a place in a cursor.
+ * The sections of a walk, in the order in which entries move through them, so that the walk misses no entry. The first
+ * sections, in capital letters, have the entries that were due when the walk began, because the queue may move these to
+ * the waiting ones at any time. `states`: the states in which a section lists its entries when the walk begins. While a
+ * commit checks scheduled entries, those that are due stay scheduled. `placeBytes`: the size of a place in a cursor.
  */
 export const SECTIONS = [
   { letter: 'L', states: 'wx', placeBytes: 18 },

@@ -52,7 +52,7 @@ local function inChunks(numbers, places, names, compare)
   for c = 1, #fields do
     local chunk, at, here = chunks[c] or '', starts[c], wanted[fields[c]]
     while at < #chunk do
-      -- Compares the hash first, because that rules out most entries.
+      -- Compare the hash first, because that rules out most entries.
       local n = here[sub(chunk, at + 15, at + 30)] and here[nameAt(chunk, at)]
       if n then compare(n, chunk, at) end
       local i, j, k, l = byte(chunk, at + 31, at + 34)
@@ -80,8 +80,8 @@ end
 `;
 
 /**
- * `delayedAt` finds the delayed entry with this score and number. Entries with the same score are ordered by number. It
- * uses ranks, because an offset within a range of scores costs a step for each entry before it.
+ * `delayedAt` finds the delayed entry with this score and number. Entries with the same score are ordered by number.
+ * Searches by rank, because an offset within a range of scores costs a step for each entry before it.
  */
 const DELAYED_AT = `
 local function delayedAt(at, number)

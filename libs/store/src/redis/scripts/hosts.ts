@@ -42,7 +42,7 @@ ${recordQueue(true)}
 return {answers, tonumber(kept[2])}`,
 };
 
-/** Drops entries even if no sync has kept them. */
+/** Drops the entries, even if no sync has kept them. */
 export const DROP_UNKEPT = 'unkept';
 /** Names a sync's copy of a host's entries: the server's run id and the segment's token. */
 export type HostCopy = `${string} ${string}`;
@@ -70,7 +70,7 @@ if held > 0 then
   queue.use(lane.id)
   setInGroup(lane, 'dropped', queue.clock)
   setInGroup(lane, 'droppedLeased', inProgress(lane))
-  -- Advances the clock, so that each drop has its own time.
+  -- Advance the clock, so that each drop has its own time.
   queue.set('dropped', queue.clock)
   queue.set('clock', queue.clock + 1)
   queue.set('leased', queue.leased - lane.leased)
@@ -91,9 +91,9 @@ return {answers, tonumber(kept[2])}`,
 };
 
 /**
- * One step of a scan over all lanes, which deletes those that count nothing. (After a sync, different URLs of a host
- * count.) KEYS: 3 and on, the queue's. ARGV: 3 cursor, '0' at first, 4 approximate number of lanes to read, 5 the set's
- * limits. Returns the next cursor, '0' at the end.
+ * One step of a scan over all lanes, which deletes those that count nothing. Call it after a sync, because then
+ * different URLs of a host count. KEYS: 3 and on, the queue's. ARGV: 3 cursor, '0' at first, 4 approximate number of
+ * lanes to read, 5 the set's limits. Returns the next cursor, '0' at the end.
  */
 export const renewLanesScript: Script = {
   name: 'unseenRenewLanes',
@@ -117,8 +117,8 @@ return scan[1]`,
 export const CHUNKS_DROPPED = 200;
 
 /**
- * Deletes chunks that dropHostScript has left. The next sweep deletes any that it misses. KEYS: 3 and on, the queue's.
- * ARGV: 3 lane id, 4 number of the first chunk, 5 the number after the last one.
+ * Deletes the chunks that dropHostScript names. The next sweep deletes any that this misses. KEYS: 3 and on, the
+ * queue's. ARGV: 3 lane id, 4 number of the first chunk, 5 the number after the last one.
  */
 export const dropChunksScript: Script = {
   name: 'unseenDropChunks',

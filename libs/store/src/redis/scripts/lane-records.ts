@@ -12,8 +12,8 @@ import { newLogs } from './queue-state.js';
  */
 
 /**
- * The value of field '' in `lanes`. Redis stores a small hash as a list and searches it for each lane, unless a value
- * has more than 64 bytes (the default of `hash-max-listpack-value`).
+ * The value of field '' in `lanes`. It is too long for the compact form of a small hash (`hash-max-listpack-value` is
+ * 64 bytes by default), in which Redis would search the whole list for each lane.
  */
 export const NO_LANE = '-'.repeat(65);
 
@@ -55,7 +55,7 @@ export const LANE_GROUPS = [
 const [SETTINGS] = LANE_GROUPS;
 
 /**
- * Value of `lane.groups` from when a number of a group is set until the record is packed: some groups may have numbers
+ * Value of `lane.groups` once a number of a group was set: before the record is packed, any group may have numbers
  * other than 0.
  */
 const ANY_GROUP = 255;
@@ -121,7 +121,7 @@ function queue.lanesOf(ids)
     for n = 1, #records do
       local record, id = records[n], missing[from + n - 1]
       local ${STORED.join(', ')} = unpacked('${FORMAT}', record or NO_RECORD)
-      -- Names all fields at once, because a table that grows field by field is reallocated again and again.
+      -- Set all fields at once: a table that grows field by field is reallocated again and again.
       local lane = setmetatable({id = id, name = '', stored = record and true or false, known = waiting, used = false,
         served = false, ${STORED.map((name) => `${name} = ${name}`).join(', ')}}, NO_GROUPS)
       if record then lane.name = sub(record, groups > 0 and readGroups(lane, record) or ${GROUPS_AT + 2}) end

@@ -18,8 +18,8 @@ import { HEAD_BYTES, HOST_BYTES, LEASE_ENTRIES, newLogs } from './queue-state.js
  */
 
 /**
- * Maximum size of a chunk, unless its only entry is larger, and of a last chunk that may still be rewritten, in bytes.
- * With a string's header, such chunks fit jemalloc's size classes of 4,096 and 1,280 bytes.
+ * Maximum size, in bytes, of a chunk with several entries, and of a last chunk that may still be rewritten. With a
+ * string's header, such chunks fit jemalloc's size classes of 4,096 and 1,280 bytes.
  */
 export const CHUNK_BYTES = 4_090;
 export const JOINED_BYTES = 1_274;

@@ -151,14 +151,14 @@ for n = 1, #keys do
   local lease = opened[keys[n]]
   if lease then lease.over = isDue(call('ZSCORE', queue.ends, keys[n])) end
 end
--- Changes only entries that the lease still holds, which excludes forgotten ones.
+-- Returns whether the lease still holds the entry with this index. Forgotten entries were ruled out before.
 local function held(lease, index)
   local state = lease.states[index]
   if state == ${LEASED} then return not lease.over end
   return state == ${EXTENDED} and not isDue(call('ZSCORE', queue.ends, lease.key .. pack('>I2', index - 1)))
 end
 if queue.hasVoid() then
-  -- An extension leaves them in their leases, because workers still fetch their URLs.
+  -- An extension leaves forgotten entries in their leases, because workers still fetch their URLs.
   for key, lease in pairs(opened) do lease.voided = queue.forget(lease, named[key], verb == 'extend') end
 end
 for g = 1, #groups do

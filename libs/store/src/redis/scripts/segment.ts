@@ -3,8 +3,8 @@ import type { Script } from './script.js';
 import { ALLOW_OOM, CHECK_CHANGE, NOW, RECALL, RECORD } from './script.js';
 
 /**
- * Creates a segment's cells unless they exist, because a command from a lost connection may arrive when they are
- * already in use. KEYS: 1 cells. ARGV: 1 index of the last byte.
+ * Creates a segment's cells. Does nothing if they exist, because a command from a lost connection may arrive when they
+ * are already in use. KEYS: 1 cells. ARGV: 1 index of the last byte.
  */
 export const createCellsScript: Script = {
   name: 'unseenCreateCells',
@@ -15,8 +15,8 @@ return 'OK'`,
 };
 
 /**
- * Creates a segment's meta key unless it exists, for the same reason. KEYS: 1 meta. ARGV: 1 generation, 2 bytes of the
- * queue's numbers.
+ * Creates a segment's meta key. Does nothing if it exists, for the same reason. KEYS: 1 meta. ARGV: 1 generation, 2
+ * bytes of the queue's numbers.
  */
 export const createMetaScript: Script = {
   name: 'unseenCreateMeta',
@@ -31,7 +31,7 @@ redis.call('HSET', KEYS[1], 'generation', ARGV[1], 'items', 0, 'nonzero', 0, 'sa
 return 'OK'`,
 };
 
-/** Records an answer that comes from no change on the segment. See RECALL. ARGV: 9 the answer. */
+/** Records an answer that no change to the segment has produced. See RECALL. ARGV: 9 the answer. */
 export const recordScript: Script = {
   name: 'unseenRecord',
   numberOfKeys: 4,

@@ -2,8 +2,8 @@ import { REST_FACTOR, SWEEP_AFTER_MS } from '../../sweeping.js';
 import { CAN_ROTATE } from './script.js';
 
 /*
- * Lua that lets one instance at a time sweep a queue with old marks (../../sweeping.ts). A sweep because of too many
- * marks needs no turn, because a step continues where the last one ended, on any instance.
+ * Lua that lets one instance at a time sweep a queue with old marks (../../sweeping.ts). A sweep that starts because of
+ * too many marks needs no turn: each of its steps continues where the last one ended, on any instance.
  *
  * ARGV: 6 the instance's id, or '' if there are too many marks, 7 ms that its sweep has taken so far. An instance that
  * must wait gets '-<ms>'.
@@ -16,7 +16,7 @@ import { CAN_ROTATE } from './script.js';
 const TURN_MS = 10_000;
 /** How long to wait while the slot is moving to another node, in ms. */
 const MOVING_MS = 1_000;
-/** A rest that ends later than this, in ms, dates from before the clock was set back. */
+/** A rest cannot be longer than this, in ms. If one ends later, the clock has been set back since. */
 const LONGEST_REST_MS = 3_600_000;
 
 /** After OPEN_QUEUE: `turn` is true if the instance has its turn. Ends the script if it must wait. */

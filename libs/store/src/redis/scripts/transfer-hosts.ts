@@ -18,7 +18,7 @@ import { ANSWER_PAGE, READ_LOG, UNFILLED } from './transfer.js';
  */
 export const exportLanesScript = lanesScript('unseenExportLanes');
 
-/** Like exportLanesScript, but counts due entries as the next lease will. ARGV: 6 the set's limits. */
+/** Like exportLanesScript, but the lanes count due entries as the next lease will. ARGV: 6 the set's limits. */
 export const listLanesScript = lanesScript(
   'unseenListLanes',
   `${HOST_LANES}${leases(false)}${COUNT_DUE}`,
@@ -76,9 +76,10 @@ ${ANSWER_PAGE}`,
 /**
  * Waiting entries from the logs of lanes, in log order. KEYS: 3 and on, the queue's. ARGV: 3 for each log its lane's id
  * (8 bytes), its number (1; lanes.ts) and the position of the next entry: its chunk, the byte in it, and the number of
- * rewrites (6 bytes each), all 0 for the first entry; 4 how many entries to read. The last chunk that it reads may have
- * more. Returns {"<flag> <rewrites>" and for each log " <chunk> <byte> <1 if more follow, else 0>", the server's run
- * id, removals so far, entries with their hosts' names}. Flag: see exportLogScript, without the 1.
+ * rewrites (6 bytes each), all 0 for the first entry; 4 how many entries to read. The script reads its last chunk to
+ * the end, even beyond that number. Returns {"<flag> <rewrites>" and for each log " <chunk> <byte> <1 if more follow,
+ * else 0>", the server's run id, removals so far, entries with their hosts' names}. Flag: see exportLogScript, without
+ * the 1.
  */
 export const exportWaitingScript: Script = {
   name: 'unseenExportWaiting',
@@ -117,7 +118,7 @@ while from <= #packed do
   local lane = queue.use(id)
   lane.name = sub(packed, from + ${28 + SETTINGS_BYTES}, from + ${27 + SETTINGS_BYTES} + length)
   ${setSettings('packed', 'from + 26')}
-  -- A host waits at most as long as the longest possible delay.
+  -- No host waits longer than the maximum delay.
   lane.readyAt = math.max(1, math.min(readyAt, now + ${MAX_LEASE_MS}) + queue.aheadMs)
   setInGroup(lane, 'found', (foundUntil == 0 or foundUntil > now) and maxUrls > 0 and found or 0)
   lane.period = period

@@ -28,7 +28,7 @@ return {next, run, tonumber(call('HGET', meta, 'removed')), concat(out)}`;
 export const READ_LOG = `${SPLIT}
 local out, read, overtaken = {}, 0, false
 local function readLog(log, number, at, rewrites, name)
-  -- A sweep has moved the entries of some chunk, so this one is read again.
+  -- A sweep has moved entries in a chunk, maybe in this one, so read it again.
   if rewrites ~= queue.rewrites then at = -1 end
   if number < log.head or number == log.head and at < log.headAt then
     overtaken, number, at = true, log.head, log.headAt
@@ -50,7 +50,7 @@ local function readLog(log, number, at, rewrites, name)
     if more then
       number, at = number + 1, 0
     elseif chunk then
-      -- Other calls may append to this chunk.
+      -- Stay in this chunk, because other calls may append to it.
       at = #chunk
     else
       number, at = log.next, 0
@@ -63,9 +63,10 @@ end
 /**
  * A log's waiting entries, in order. KEYS: 3 and on, the queue's. ARGV: 3 position of the next entry from the previous
  * reply, or '' for the first entry: its chunk, the byte in it, and the number of rewrites; 4 how many entries to read;
- * 5 the log (lanes.ts). The last chunk that it reads may have more. Returns {"<chunk> <byte> <rewrites> <flag> <end>",
- * and "+" if the queue is ordered; the server's run id, removals so far, entries}. Flag: 1 if more follow, plus 2 if
- * entries in between may have been taken before they were read. End: the number of the chunk after the last one.
+ * 5 the log (lanes.ts). The script reads its last chunk to the end, even beyond that number. Returns {"<chunk> <byte>
+ * <rewrites> <flag> <end>", and "+" if the queue is ordered; the server's run id, removals so far, entries}. Flag: 1 if
+ * more follow, plus 2 if entries in between may have been taken before they were read. End: the number of the chunk
+ * after the last one.
  */
 export const exportLogScript: Script = {
   name: 'unseenExportLog',
@@ -81,7 +82,7 @@ if queue.ordered then next = next .. '+' end
 ${ANSWER_PAGE}`,
 };
 
-/** The waiting entries in scanned chunks. Those before a lane's head have left it. */
+/** The waiting entries in scanned chunks. Entries before a lane's head have left it, so they don't count. */
 const CHUNKS_OF_LANES = `${SPLIT}
 if kind == 'chunks' then
   local ids = {}
@@ -100,7 +101,7 @@ if kind == 'chunks' then
   end
 end`;
 
-/** Appends its host's name to each entry. */
+/** Appends to each entry the name of its host. */
 const NAMES = `
 local ids = {}
 for n = 1, #out do ids[#ids + 1] = out[n] ~= '' and laneOf(heads[n]) or nil end

@@ -78,7 +78,7 @@ if ARGV[4] ~= '' and ARGV[4] ~= run then return {run, items} end
 local hashes, births, marks = {}, {}, {}
 for at = 1, #ARGV[3], 22 do
   local birth, hash = unpacked('>I6', ARGV[3], at), sub(ARGV[3], at + 6, at + 21)
-  -- Entries queued since the commit stay.
+  -- Keep entries that were queued after the commit.
   if birth <= queue.checking then
     if not births[hash] then hashes[#hashes + 1] = hash end
     births[hash] = math.max(births[hash] or 0, birth)

@@ -13,7 +13,7 @@ const IDS_PER_SCRIPT = 400;
 const GROUP_BYTES = 8;
 const ID_BYTES = 10;
 
-/** A call on entries, which ids name. */
+/** A call on the entries that ids name. */
 export interface Settling {
   readonly script: QueueScript;
   readonly verb: string;

@@ -90,8 +90,8 @@ export class SyncEnds {
   }
 
   /**
-   * Waits until a commit has ended or the deadline passes. In the latter case, the commit continues, and the result has
-   * state `committing`.
+   * Waits until a commit has ended or the deadline passes. If the deadline passes first, the commit continues, and the
+   * result has state `committing`.
    */
   async committed(filter: RedisFilter, id: string, deadline: number): Promise<Sync> {
     const { name, generation } = filter;
