@@ -83,13 +83,22 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
   addQuestions(program, run);
   addQueue(program, run);
   addHosts(program, run);
-  // A group runs its default command if the word after it is none of its commands.
-  for (const group of program.commands) {
-    const names = group.commands.map((command) => command.name()).join(', ');
-    for (const command of group.commands)
-      command.showHelpAfterError(`(commands of ${group.name()}: ${names}; add --help for the options)`);
-  }
+  for (const group of program.commands) if (group.commands.length > 0) nameCommands(group);
   return program;
+}
+
+/** Makes errors in a group of commands name the unknown command and the known ones. */
+function nameCommands(group: Command): void {
+  const names = group.commands.map((command) => command.name());
+  const help = `(commands of ${group.name()}: ${names.join(', ')}; add --help for the options)`;
+  for (const command of [group, ...group.commands]) command.showHelpAfterError(help);
+  // Commander would pass an unknown command to the default one, and refuse only the words after it.
+  group.hook('preSubcommand', () => {
+    const [first = '', second] = group.args;
+    const isUnknown = !first.startsWith('-') && !names.includes(first);
+    if (isUnknown && second !== undefined && !second.startsWith('-'))
+      group.error(`error: unknown command '${first}'. Without a command, ${group.name()} takes only a set.`);
+  });
 }
 
 /** Escapes the arguments in commander's message, so none of them can begin a line. Only commander's suggestion does. */

@@ -306,14 +306,23 @@ describe('the command line', () => {
     expect(await unseen(['discovr'])).toMatchObject({
       stderr: "error: unknown command 'discovr'\n(Did you mean discover?)\n(add --help for the options)\n",
     });
-    for (const [group, commands] of [
-      ['hosts', 'list, set, drop'],
-      ['queue', 'list, drop'],
-    ] as const)
-      expect(await unseen([group, 'block', set, 'a.example'])).toMatchObject({
+    const groups = [
+      ['hosts', 'list, set, drop', '. Without a command, hosts takes only a set.'],
+      ['queue', 'list, drop', '. Without a command, queue takes only a set.'],
+      ['keys', 'create, list, revoke', ''],
+    ] as const;
+    for (const [group, commands, more] of groups)
+      expect(await unseen([group, 'block\u001b', set, 'a.example'])).toMatchObject({
         code: 2,
-        stderr: `error: too many arguments for 'list'. Expected 1 argument but got 3.\n(commands of ${group}: ${commands}; add --help for the options)\n`,
+        stderr: `error: unknown command 'block\\u001b'${more}\n(commands of ${group}: ${commands}; add --help for the options)\n`,
       });
+    for (const words of [
+      ['queue', set],
+      ['queue', set, '--state', 'waiting'],
+      ['queue', '--state', 'waiting', set],
+      ['queue', 'list', set],
+    ])
+      expect(await unseen(words)).toMatchObject({ code: 0, stderr: '' });
     expect(await unseen(['--help'])).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('UNSEEN_API_KEY'),

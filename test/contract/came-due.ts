@@ -93,6 +93,16 @@ export function cameDueContract(subject: Subject): void {
       }
     });
 
+    it('leases them all at once, however they were leased', async () => {
+      const filter = await create();
+      const all = urls('a', 60);
+      await discover(subject.store, filter, all);
+      for (const _ of all) await calls.lease(filter, 1, STEP_MS);
+      clock.advance(2 * STEP_MS);
+      expect(payloads(await calls.lease(filter, 1_000, HELD_MS))).toEqual(all);
+      expect(await calls.lease(filter, 1, HELD_MS)).toEqual([]);
+    });
+
     it('leases them in the order of their times', async () => {
       const filter = await create();
       const all = urls('a', 6);
@@ -100,10 +110,7 @@ export function cameDueContract(subject: Subject): void {
       for (const [n, url] of all.entries()) await WAYS[n % 3]![1](filter, url, steps[n]! * STEP_MS);
       clock.advance(7 * STEP_MS);
       const expected = all.toSorted((a, b) => steps[all.indexOf(a)]! - steps[all.indexOf(b)]!);
-      const found: string[] = [];
-      for (let turn = 0; turn < all.length && found.length < all.length; turn++)
-        found.push(...payloads(await calls.lease(filter, all.length, HELD_MS)));
-      expect(found).toEqual(expected);
+      expect(payloads(await calls.lease(filter, all.length, HELD_MS))).toEqual(expected);
     });
   });
 
@@ -119,6 +126,19 @@ export function cameDueContract(subject: Subject): void {
       expect(age).toBeLessThan((2 * STEP_MS) / SECOND_MS);
       await subject.store.hosts.drop(filter, nameOf('scheduled'), made());
       expect(await ageOf(filter)).toBeUndefined();
+    });
+
+    it('wait by the settings under which their leases ended', async () => {
+      const filter = await calls.make({ delayMs: 2 * SECOND_MS, maxLeased: 1 });
+      const began = clock.now();
+      await discover(subject.store, filter, urls('a', 2));
+      await calls.lease(filter, 1, STEP_MS);
+      clock.advance(3 * STEP_MS);
+      await subject.store.hosts.set(filter, nameOf('a'), { own: { delayMs: HELD_MS } }, made());
+      const { nextAt } = (await get(filter, 'a'))!;
+      expect(nextAt! - began - STEP_MS).toBeGreaterThanOrEqual(2 * SECOND_MS);
+      expect(nextAt! - began - STEP_MS).toBeLessThan(STEP_MS);
+      expect(await calls.take(filter, 2)).toHaveLength(1);
     });
 
     it('take turns in the order of these times, and of the times for which hosts wait', async () => {
@@ -147,10 +167,8 @@ export function cameDueContract(subject: Subject): void {
       }
       clock.advance(SECOND_MS);
       for (const [n, host] of expected.entries()) expect((await get(filter, host))!.nextAt).toBe(times[n]);
-      const found: string[] = [];
-      for (let turn = 0; turn < expected.length && found.length < expected.length; turn++)
-        found.push(...payloads(await calls.lease(filter, expected.length, HELD_MS)));
-      expect(found.map((payload) => new URL(payload).hostname)).toEqual(expected.map(nameOf));
+      const found = await calls.take(filter, expected.length);
+      expect(found.map((url) => new URL(url).hostname)).toEqual(expected.map(nameOf));
     });
   });
 }

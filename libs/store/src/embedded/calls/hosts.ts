@@ -17,6 +17,7 @@ import { DROP_HOST, SET_HOST } from '../operations/verbs.js';
 import { HostLanes, knowsHosts, type HostState } from '../queue/host-lanes.js';
 import type { HostLane } from '../queue/host-lane.js';
 import { countDue } from '../queue/overdue.js';
+import { TodoQueue } from '../queue/todo-queue.js';
 import { isCopying } from '../syncs/keep.js';
 import type { QueueCopies } from '../syncs/queue-copies.js';
 import type { Watches } from './watches.js';
@@ -62,10 +63,16 @@ export class EmbeddedHosts implements Hosts {
     assertHostSettings(filter, host, settings);
     const view = await this.engine.mutate(
       (session) => {
-        const { lanes, lane, state } = laneOf(session, filter, host);
-        return session.once({ scope: state, verb: SET_HOST, operation }, () => {
+        const scope = session.memory.current(filter);
+        return session.once({ scope, verb: SET_HOST, operation }, () => {
           const { maxHosts } = session.database.sizes;
-          if (!lane.stored && state.queue.lanes >= maxHosts) throw noMoreHosts(filter, maxHosts);
+          const { stored } = laneOf(session, filter, host).lane;
+          if (!stored && scope.queue.lanes >= maxHosts) throw noMoreHosts(filter, maxHosts);
+          // Leases that have ended delay the host by its previous settings.
+          const queue = new TodoQueue(session, scope);
+          queue.moveDue(session.now);
+          queue.flush();
+          const { lanes, lane, state } = laneOf(session, filter, host);
           lane.name ||= host;
           lanes.settle(lane, settings);
           lanes.flush();

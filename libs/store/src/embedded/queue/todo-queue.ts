@@ -236,7 +236,7 @@ export class TodoQueue {
   }
 
   /** Moves entries whose lease or delay has ended. Queues them before the entries that the current change adds. */
-  private moveDue(now: number): void {
+  moveDue(now: number): void {
     const { queue } = this.state;
     // In per-host queues, dropped entries don't count.
     if (queue.leased + queue.delayed + queue.scheduled === 0 && !this.lanes) return;

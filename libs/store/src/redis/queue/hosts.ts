@@ -63,7 +63,9 @@ export class RedisHosts implements Hosts {
     const { filter } = place;
     const { spread } = filter;
     assertHostSettings(filter, host, settings);
-    const answer = await this.change(setHostScript, place, operation, [host, packSettings(settings)]);
+    const { maxAttempts = 0 } = filter;
+    const args = [host, packSettings(settings), maxAttempts];
+    const answer = await this.change(setHostScript, place, operation, args);
     if (answer.length === 0) throw noMoreHosts(filter, Math.ceil(this.parts.maxHosts / spread), spread);
     const page = readLanes(answer);
     const [lane] = page.lanes;

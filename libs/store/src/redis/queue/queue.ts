@@ -44,8 +44,8 @@ interface SegmentLease {
   readonly goesOn: boolean;
   /** True if it has leased nothing, and this instance must remove the scheduled entries that a commit has left. */
   readonly takesOver: boolean;
-  /** In a per-host queue, the last turn when the lease began in this segment. */
-  readonly lastTurn: number;
+  /** In a per-host queue, when the lease began in this segment. See leaseScript. */
+  readonly began: string;
   /** True if it comes from the record of an earlier attempt. */
   readonly isRepeat: boolean;
 }
@@ -82,17 +82,11 @@ export class RedisQueue implements Queue {
     let given = 0;
     for (let n = 0, full = false; n < segments && given < max && !full; n++) {
       const segment = (first + n) % segments;
-      let lastTurn: number | undefined;
+      let began: string | undefined;
       for (let more = true, part = 0, isRepeat = false; more;) {
         // A repeat takes no more than the first attempt did.
         const wanted = isRepeat ? 0 : max - given;
-        const args = [
-          wanted,
-          leaseMs,
-          bytes,
-          given === 0 ? '1' : '0',
-          ...perHostIn(filter, limits, lastTurn),
-        ];
+        const args = [wanted, leaseMs, bytes, given === 0 ? '1' : '0', ...perHostIn(filter, limits, began)];
         const answers = await this.leaseFrom(filter, segment, operation, args, part);
         const found = readLease(answers, filter, segment, max - given);
         if (found.takesOver) {
@@ -106,7 +100,7 @@ export class RedisQueue implements Queue {
         full = found.full;
         isRepeat ||= found.isRepeat;
         if (found.goesOn) part++;
-        if (part > 0) lastTurn ??= found.lastTurn;
+        if (part > 0) began ??= found.began;
         more = (found.more || (found.goesOn && given < max)) && msUntil(operation.deadline) > 0;
       }
     }
@@ -252,13 +246,13 @@ export class RedisQueue implements Queue {
   }
 }
 
-/** Arguments for leaseScript: the maximum number of entries per host (0 for the default), and the last turn. */
+/** Arguments for leaseScript: the maximum number of entries per host (0 for the default), and when the lease began. */
 function perHostIn(
   { perHost }: RedisFilter,
   { maxPerHost = 0 }: LeaseLimits = {},
-  lastTurn: number | '' = '',
+  began = '',
 ): (string | number)[] {
-  return perHost ? [maxPerHost, lastTurn] : [];
+  return perHost ? [maxPerHost, began] : [];
 }
 
 /** Decodes leaseScript's answer, up to the first `most` entries of the lease. */
@@ -270,7 +264,8 @@ function readLease(
 ): SegmentLease {
   const end = answers.indexOf(NEWLINE);
   const head = answers.toString('latin1', 0, end).split(' ');
-  const [first = 0, given = 0, flag = 0, lastTurn = 0] = head.map(Number);
+  const [first = 0, given = 0, flag = 0] = head.map(Number);
+  const began = head[3] ?? '';
   const states = head[4] ?? '';
   const entries: LeasedEntry[] = [];
   let bytes = 0;
@@ -297,7 +292,7 @@ function readLease(
     full: flag === 2,
     goesOn: flag === 3,
     takesOver: flag === 4,
-    lastTurn,
+    began,
     isRepeat: states !== '',
   };
 }

@@ -226,12 +226,13 @@ end
 
 /**
  * `queue.takeTurns` takes entries from the lanes whose turn it is, one lane after another, until `taken` has `wanted`.
- * It takes at most `most` from each lane, where 0 means 1 if the host has a delay, and no limit otherwise. `last`: the
- * last turn when the lease began. Lanes that an earlier script of the same lease has served have later turns. Needs
- * TAKE. Flush first, and save afterwards.
+ * It takes at most `most` from each lane, where 0 means 1 if the host has a delay, and no limit otherwise. `last` and
+ * `began`: the last turn, and the queue's time, when the lease began. Lanes that an earlier script of the same lease has
+ * served have later turns and times. Lanes whose entries a later script brought back have later turns, but earlier
+ * times. Needs TAKE. Flush first, and save afterwards.
  */
 export const TAKE_TURNS = `
-function queue.takeTurns(taken, wanted, most, last)
+function queue.takeTurns(taken, wanted, most, last, began)
   local left, from = ${LANES_PER_SCRIPT}, 0
   while taken.count < wanted and not taken.rest do
     local size = min(left, max(4, wanted - taken.count))
@@ -256,7 +257,7 @@ function queue.takeTurns(taken, wanted, most, last)
       if not lane.stored or lane.turn ~= sub(turns[n], 1, 6) then
         error({err = 'UNSEEN the record of a lane is missing'})
       end
-      if most > 0 and unpacked('>I6', lane.turn) > last then return end
+      if most > 0 and lane.dueAt >= began and unpacked('>I6', lane.turn) > last then return end
       queue.use(lane.id)
       -- The host is still blocked if the clock was set back.
       if readyOf(lane) <= queueTime then

@@ -1,8 +1,8 @@
-import { COUNT_DUE } from './due.js';
+import { COUNT_DUE, moveDue } from './due.js';
 import { HOST_LANES } from './host-lanes.js';
 import { LANE_RECORDS, setSettings } from './lane-records.js';
 import { chunkOf } from './lanes.js';
-import { leases, TIDY } from './queue-moves.js';
+import { bringBack, leases, marks, TIDY } from './queue-moves.js';
 import {
   CHECK_QUEUE_CHANGE,
   checkQueue,
@@ -16,17 +16,22 @@ import { ALLOW_OOM, NOW, RECALL, type Script } from './script.js';
 /* Scripts for one host of a per-host queue. */
 
 /**
- * Replaces a host's settings. ARGV: 9 lane id, 10 host name, 11 settings (6 bytes each), 12 the set's limits. Returns
- * the lane as listLanesScript does, or '' if the queue has the maximum number of hosts.
+ * Replaces a host's settings. ARGV: 9 lane id, 10 host name, 11 settings (6 bytes each), 12 attempts that make a dead
+ * letter (0: no limit), 13 the set's limits. Returns the lane as listLanesScript does, or '' if the queue has the maximum
+ * number of hosts.
  */
 export const setHostScript: Script = {
   name: 'unseenSetHost',
   numberOfKeys: queueChangeKeys(true),
   moreKeys: true,
-  lua: `${CHECK_QUEUE_CHANGE}${RECALL}${openChanged(true)}${HOST_LANES}${leases(false)}${COUNT_DUE}
+  lua: `${CHECK_QUEUE_CHANGE}${RECALL}${openChanged(true)}${HOST_LANES}${marks(true)}
+${bringBack(true, 'ARGV[12]')}${leases(true)}${moveDue(true)}${COUNT_DUE}
 queue.lanesOf({ARGV[9]})
 local lane = lanes[ARGV[9]]
 if not lane.stored and queue.hosts >= maxHosts then return {'', tonumber(kept[2])} end
+-- Leases that have ended delay the host by its previous settings.
+queue.moveDue()
+queue.flush()
 queue.use(lane.id)
 if lane.name == '' then lane.name = ARGV[10] end
 ${setSettings('ARGV[11]', '1')}

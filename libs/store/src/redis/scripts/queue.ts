@@ -50,14 +50,20 @@ function queue.held(first, count)
 end
 `;
 
+/** Lua: takes entries from lanes in turn. */
+const TAKE_DUE = `
+local began = ARGV[15] ~= '' and ARGV[15] or string.format('%.0f:%.0f', queue.turn, queueTime)
+local last, time = string.match(began, '(%d+):(%d+)')
+queue.takeTurns(taken, wanted, tonumber(ARGV[14]), tonumber(last), tonumber(time))`;
+
 /**
  * lease: takes entries from the head of the queue and hides them for a while, in leases of LEASE_ENTRIES. ARGV: 9
  * attempts that make a dead letter (0: no limit), 10 entries, or 0 to answer a repeat only, 11 lease in ms, 12 bytes of
- * payloads, 13 '1' if the first entry may have more. If the queue is per-host: 14 entries per host, 15 the last turn
- * when the lease began, '' in its first script (see takeTurns). Later scripts bring back no entries, because their hosts
- * would come before others, although their turns are later. Returns "<first lease> <entries> <flag> <last turn>
- * <states>\n", then the entries as in the leases. Flag: 1 if there is more to read, 2 if the next entry would exceed
- * the bytes, 3 if more lanes may have entries, 4 if it has leased nothing and the instance must continue the steps of
+ * payloads, 13 '1' if the first entry may have more. If the queue is per-host: 14 entries per host, 15 when the lease
+ * began, as the first script with entries returned it, else ''. Returns "<first lease> <entries> <flag> <began>
+ * <states>\n", then the entries as in the leases. Began: "<last turn>:<the queue's time>" (see takeTurns). Flag: 1 if
+ * there is more to read, 2 if the next entry would exceed the bytes, 3 if it has leased some and more lanes may have
+ * entries, or more entries are due, 4 if it has leased nothing and the instance must continue the steps of
  * unclaimed.ts, else 0. States (only for a repeat, one character per entry): LEASED if still held, '-' if the answer
  * leaves the entry out.
  */
@@ -76,16 +82,18 @@ end
 local wanted = tonumber(ARGV[10])
 if wanted == 0 then return {'0 0 0 0 \\n', items} end${takeOver("{'0 0 4 0 \\n', items}")}
 local more = false
-if ${hosts ? 'not tonumber(ARGV[15]) and ' : ''}${MAY_BE_DUE} then
+if ${MAY_BE_DUE} then
 ${bringBack(hosts, 'ARGV[9]')}${leases(hosts)}${moveDue(hosts)}
   more = queue.moveDue()
   ${flushed(hosts)}
 end
 local taken = {count = 0, read = 0, left = tonumber(ARGV[12]), any = ARGV[13] == '1', records = {}, parts = {}, used = {}}
-${hosts ? 'local last = tonumber(ARGV[15]) or queue.turn\nqueue.takeTurns(taken, wanted, tonumber(ARGV[14]), last)' : `local last = 0${takeFrom('queue', 'wanted')}`}
+${hosts ? TAKE_DUE : `local began = ''${takeFrom('queue', 'wanted')}`}
 local count, records = taken.count, taken.records
 if #taken.parts > 0 then records[#records + 1] = concat(taken.parts) end
-local flag = taken.rest == 'full' and 2 or (more or taken.rest == 'unread') and count == 0 and 1${hosts ? ` or taken.rest == 'unread' and 3` : ''} or 0
+local flag = 0
+if taken.rest == 'full' then flag = 2
+elseif (more or taken.rest == 'unread') and count < wanted then flag = count == 0 and 1 or 3 end
 local first, fields, ends = queue.leases + 1, {}, {}
 local till = now + ARGV[11]
 for n = 1, #records do
@@ -100,14 +108,14 @@ ${flushed(hosts)}
 if count == 0 then
   ${TIDY}
   queue.save()
-  return {string.format('0 0 %d %.0f \\n', flag, last), items}
+  return {string.format('0 0 %d %s \\n', flag, began), items}
 end
 queue.dueAt(till)
 queue.set('leases', queue.leases + #records)
 queue.set('leased', queue.leased + count)
-local answers = string.format('%.0f %d', first, count)${hosts ? ` .. (flag == 3 and '+' or '')` : ''}
+local answers = string.format('%.0f %d', first, count) .. (flag == 3 and '+' or '')
 ${recordQueue(hosts)}
-return {string.format('%.0f %d %d %.0f \\n', first, count, flag, last) .. concat(records), items}`,
+return {string.format('%.0f %d %d %s \\n', first, count, flag, began) .. concat(records), items}`,
 }));
 
 const HOST_DELAY = `
