@@ -64,7 +64,7 @@ export class RedisHosts implements Hosts {
     const { spread } = filter;
     assertHostSettings(filter, host, settings);
     const { maxAttempts = 0 } = filter;
-    const args = [host, packSettings(settings), maxAttempts];
+    const args = [host, packSettings(settings), `${maxAttempts}`];
     const answer = await this.change(setHostScript, place, operation, args);
     if (answer.length === 0) throw noMoreHosts(filter, Math.ceil(this.parts.maxHosts / spread), spread);
     const page = readLanes(answer);
