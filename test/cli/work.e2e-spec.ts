@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -158,6 +160,28 @@ describe('unseen work', () => {
       code: INTERRUPTED,
       stderr: expect.stringMatching(`^unseen: retrying, ${why}\nunseen: interrupted\n$`),
     });
+  });
+
+  it('escapes the reason why it is retrying', async () => {
+    const problem = { code: 'STORE_UNAVAILABLE', detail: 'gone\u001b[2J\u202e' };
+    const server = createServer(({ url }, response) => {
+      const isReady = url === '/readyz';
+      response.writeHead(isReady ? 200 : 503, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(isReady ? { status: 'ok' } : problem));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const listing = await startCommand(['list'], { env: { ...env(), UNSEEN_URL: url } });
+    try {
+      await until('the command reports the retries', async () => listing.stderr().includes('\n'));
+      expect(listing.stderr()).toMatch(
+        /^unseen: retrying, STORE_UNAVAILABLE: gone \[2J\\u202e \(GET [!-~]+\)\n$/,
+      );
+    } finally {
+      listing.child.kill('SIGKILL');
+      await listing.ended;
+      server.close();
+    }
   });
 
   it('retries a failed URL after a delay that doubles each time', async () => {

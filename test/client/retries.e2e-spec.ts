@@ -114,6 +114,25 @@ describe('client retries', () => {
     }
   });
 
+  it('are reported on the console in one line, without control characters', async () => {
+    moveTime();
+    const warn = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
+    const problem = { code: 'STORE_UNAVAILABLE', detail: 'gone\u001b[2J\r\n\u2028\u202e\u{e0041}é 😀' };
+    let isAway = true;
+    const client = new UnseenClient({
+      url: app.url,
+      fetch: async (input, init) =>
+        isAway ? new Response(JSON.stringify(problem), { status: 503 }) : fetch(input, init),
+    });
+    const call = client.me();
+    await untilMoved('the outage is reported', () => warn.mock.calls.length > 0);
+    isAway = false;
+    await moved('it is answered', call);
+    const shown = 'gone\\u{1b}[2J\\u{d}\\u{a}\\u{2028}\\u{202e}\\u{e0041}é 😀';
+    expect(warn.mock.calls).toEqual([[`unseen: retrying, STORE_UNAVAILABLE: ${shown} (GET /v1/me)`]]);
+    warn.mockRestore();
+  });
+
   it('are not made for permanent refusals', async () => {
     const recorded = recordedFetch();
     const client = new UnseenClient({ url: app.url, fetch: recorded.fetch });

@@ -8,6 +8,7 @@ import type { FoundKey, RedisHarness } from '../support/stores.js';
 import { until } from '../support/until.js';
 import { check, discover, expectRefusal, made, makeFilter, tally } from './calls.js';
 import { HELD_MS, HostCalls, hostOptions, urls } from './host-calls.js';
+import { LONG_MS } from './queue-calls.js';
 import type { Subject } from './subject.js';
 import { brokenCopy, SyncCalls } from './sync-calls.js';
 
@@ -44,6 +45,57 @@ export function redisHosts(subject: Subject<RedisHarness>): void {
     expect({ waiting, leased }).toEqual({ waiting: 1_000, leased: 2_000 });
     const { queue } = await subject.store.describe(filter);
     expect(queue).toMatchObject({ waiting: 1_000, leased: 2_000 });
+  });
+
+  describe('the counts of many due entries on Redis', () => {
+    const MANY = 600;
+    /** How many delayed and how many scheduled entries one script reads, although more are due. */
+    const READ = 250;
+    /** Has this many of a host's entries come back after a delay. */
+    const delay = async (filter: Filter, host: string, count: number, delayMs: number): Promise<void> => {
+      await discover(subject.store, filter, urls(host, count));
+      await calls.release(filter, await calls.lease(filter, count, HELD_MS), {
+        delayMs,
+        countAttempt: false,
+      });
+    };
+    const schedule = async (filter: Filter, host: string, count: number, delayMs: number): Promise<void> => {
+      await discover(subject.store, filter, urls(host, count), made(), { delayMs });
+    };
+
+    it.each([
+      ['delayed', delay],
+      ['scheduled', schedule],
+    ] as const)('read a limited number of %s URLs for a host, which leases then find', async (state, add) => {
+      const filter = await calls.make({});
+      await add(filter, 'a', MANY, LONG_MS);
+      clock.advance(LONG_MS);
+      const { hosts } = await subject.store.hosts.list(filter, 10);
+      for (const view of [...hosts, await subject.store.hosts.get(filter, 'a.example')])
+        expect(view).toMatchObject({ waiting: READ, [state]: MANY - READ });
+      expect(await calls.queueOf(filter)).toMatchObject({ waiting: MANY, [state]: 0 });
+      const found: string[] = [];
+      while (found.length < MANY) {
+        const taken = await calls.take(filter, MANY);
+        expect(taken).not.toEqual([]);
+        found.push(...taken);
+      }
+      expect(found.sort()).toEqual(urls('a', MANY).sort());
+    });
+
+    it.each([
+      ['delayed', delay],
+      ['scheduled', schedule],
+    ] as const)('leave out the first of many dropped URLs that are %s', async (state, add) => {
+      const filter = await calls.make({});
+      await add(filter, 'a', MANY, LONG_MS);
+      await add(filter, 'b', 10, LONG_MS + 1);
+      await add(filter, 'c', MANY, 2 * LONG_MS);
+      clock.advance(LONG_MS + 1);
+      expect(await drop(filter, 'a')).toBe(MANY);
+      const waiting = 10 + MANY - READ;
+      expect(await calls.queueOf(filter)).toMatchObject({ waiting, [state]: 10 + MANY - waiting });
+    });
   });
 
   describe('dropping a host on Redis', () => {

@@ -35,7 +35,7 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch;
   /**
    * Called once when a call has been retried for 2 s, and then not again until a call succeeds. Default: prints the
-   * message with `console.warn`.
+   * message with `console.warn`, with control characters and invisible ones escaped.
    */
   readonly onRetry?: (retrying: Retrying) => void;
 }
@@ -56,7 +56,7 @@ export class UnseenClient {
       attemptMs: milliseconds('attemptMs', attemptMs),
       // Wraps fetch, because browsers throw if it is called as a method of another object.
       fetch: options.fetch ?? ((input, init) => fetch(input, init)),
-      onRetry: options.onRetry ?? (({ message }) => console.warn(`unseen: ${message}`)),
+      onRetry: options.onRetry ?? (({ message }) => console.warn(`unseen: ${oneLine(message)}`)),
     });
     this.service = { requests, batches: new Batches(requests) };
   }
@@ -172,6 +172,14 @@ function visible(apiKey: string): string {
   const key = apiKey.trim();
   if (/^[\x21-\x7e]*$/.test(key)) return key;
   throw new TypeError('apiKey must contain only visible ASCII characters, without spaces or line breaks');
+}
+
+/** A text that is safe on a terminal: the service, or a gateway, may have sent a part of it. */
+function oneLine(text: string): string {
+  return text.replace(
+    /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu,
+    (character) => `\\u{${Number(character.codePointAt(0)).toString(16)}}`,
+  );
 }
 
 function milliseconds(name: string, value: number): number {
