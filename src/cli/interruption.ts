@@ -2,18 +2,21 @@ import { Interrupted } from './ending.js';
 
 /** How long work in progress may take after the first signal, unless a command asks for more. */
 const GRACE_MS = 5_000;
-/** How long the final clean-up may take after the second signal. */
+/** How long the final clean-up may take after work was cancelled. */
 const LAST_MS = 5_000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
  * The user's request to end the program. `soft` starts no new work and lets work in progress finish, and `hard` cancels
- * it. The first signal is soft, and becomes hard after GRACE_MS. The second is hard immediately.
+ * it. The first signal is soft, and becomes hard after GRACE_MS. The second is hard immediately. If the program still
+ * runs LAST_MS later, it ends at once.
  */
 export class Interruption {
   private readonly softly = new AbortController();
   private readonly hardly = new AbortController();
   private timer: NodeJS.Timeout | undefined;
+  private lastTimer: NodeJS.Timeout | undefined;
+  private lastResort: () => void = () => undefined;
 
   private isPatient = false;
 
@@ -36,17 +39,15 @@ export class Interruption {
    */
   listen(lastResort: () => void): () => void {
     const onSignal = (): void => {
-      if (this.soft.aborted) {
-        setTimeout(lastResort, LAST_MS).unref();
-        this.giveUp();
-      } else {
-        this.begin();
-      }
+      if (this.soft.aborted) this.giveUp();
+      else this.begin();
     };
+    this.lastResort = lastResort;
     for (const name of SIGNALS) process.on(name, onSignal);
     return () => {
       for (const name of SIGNALS) process.off(name, onSignal);
       clearTimeout(this.timer);
+      clearTimeout(this.lastTimer);
     };
   }
 
@@ -58,5 +59,7 @@ export class Interruption {
   giveUp(): void {
     this.softly.abort(new Interrupted());
     this.hardly.abort(new Interrupted());
+    // Ends calls that nothing cancels, such as one that retries while the service is unavailable.
+    this.lastTimer ??= setTimeout(() => this.lastResort(), LAST_MS).unref();
   }
 }

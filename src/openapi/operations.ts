@@ -59,7 +59,7 @@ const SCHEME = {
   scheme: 'bearer',
   description:
     'An API key (`unseen_…`), or a token of the configured issuer. The service needs no credentials with AUTH=none, or with ' +
-    'AUTH unset until the first key exists. The scope `write` includes `read`, `admin` includes `write`.',
+    'AUTH unset until the first key exists. The scope `write` includes `read`, and `admin` includes `write`.',
 } as const;
 
 /**

@@ -64,9 +64,12 @@ describe.each(STORES)('the command line, order and time, $name store', ({ start 
     const again = ['work', name, '--exec', 'true', '--again-after'];
     for (const [args, stderr] of [
       [['discover', name, '--priority', 'urgent'], 'Allowed choices are high, normal, low'],
-      [['discover', name, '--delay', '3651d'], `'3651d' is invalid. It must be from 0 to 315360000 seconds`],
+      [
+        ['discover', name, '--delay', '3651d'],
+        `'3651d' is invalid. It must be a whole number of seconds from 0 to 315360000`,
+      ],
       [['visit', name, '--priority', 'low'], "unknown option '--priority'"],
-      [[...again, '0'], `'0' is invalid. It must be from 1 to 315360000 seconds`],
+      [[...again, '0'], `'0' is invalid. It must be a whole number of seconds from 1 to 315360000`],
       [[...again, '1d'], `--again-after does not apply to ${name}, which has --max-age`],
     ] as const)
       expect(await unseen(args)).toMatchObject({ code: 2, stderr: expect.stringContaining(stderr) });

@@ -162,7 +162,7 @@ describe('unseen work', () => {
     });
   });
 
-  it('escapes the reason why it is retrying', async () => {
+  it('escapes the reason why it is retrying, and ends after one signal', async () => {
     const problem = { code: 'STORE_UNAVAILABLE', detail: 'gone\u001b[2J\u202e' };
     const server = createServer(({ url }, response) => {
       const isReady = url === '/readyz';
@@ -177,9 +177,9 @@ describe('unseen work', () => {
       expect(listing.stderr()).toMatch(
         /^unseen: retrying, STORE_UNAVAILABLE: gone \[2J\\u202e \(GET [!-~]+\)\n$/,
       );
+      expect(await interrupt(listing)).toMatchObject({ code: 130 });
     } finally {
       listing.child.kill('SIGKILL');
-      await listing.ended;
       server.close();
     }
   });

@@ -219,7 +219,7 @@ describe('a client whose service', () => {
     await expect(set.describe({ signal })).rejects.toMatchObject({ name: 'TimeoutError' });
   });
 
-  /** Gives `answer` at first, then answers as a service does. */
+  /** Answers the first requests with `answer`, and later ones like the service. */
   const atFirst = (answer: RequestListener, times = 2): RequestListener => {
     let answers = 0;
     return (request, response) => {

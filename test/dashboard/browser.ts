@@ -54,7 +54,7 @@ function isSaidOf(expected: Expected, complaint: string): boolean {
   return complaint.startsWith(`error: Failed to load resource: ${why}`);
 }
 
-/** A tab with its own session, and everything that went wrong in it. */
+/** A tab with its own session, and the errors that its page reported. */
 export interface Visit {
   readonly page: Page;
   /** New console messages, errors, policy violations, and requests to other origins. */

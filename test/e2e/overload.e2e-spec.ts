@@ -38,7 +38,7 @@ describe('a service at its limits', () => {
     return made;
   }
 
-  /** Takes permits as running requests do, with `bytes` bytes each. */
+  /** Takes permits of `bytes` bytes each, as running requests do. */
   function occupy(count: number, bytes = 0): RequestPermit[] {
     const taken: RequestPermit[] = [];
     for (let i = 0; i < count; i++) {

@@ -22,7 +22,7 @@ export interface Operation {
 /** One request for a batch, with one answer per item. */
 export type Attempt = AttemptOf<Operation, readonly Answer[]>;
 
-/** The item count in a filter's description at the end, when nothing changes any more. */
+/** The item count in a filter's description after the last change. */
 export interface Description {
   readonly subject: Subject;
   readonly items: number;

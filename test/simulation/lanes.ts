@@ -97,7 +97,7 @@ export class Lanes {
       const { waiting, leased } = this.countsOf(lane.host);
       const readyAt = this.readyOf(lane);
       if (waiting === 0 || leased >= (this.limits(lane).maxLeased ?? Infinity)) lane.turnAt = undefined;
-      else lane.turnAt = Math.max(readyAt, this.since(lane));
+      else lane.turnAt = Math.max(readyAt, this.since(lane), Math.min(lane.blockedUntil, this.clock.now));
       Object.assign(lane, { known: waiting, cameAt: undefined, freedAt: undefined });
     }
   }

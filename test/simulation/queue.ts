@@ -254,6 +254,7 @@ export class QueueModel {
   }
 
   setHost(host: string, settings: HostSettings): void {
+    this.moveDue();
     this.lanes.set(this.lanes.of(host), settings);
   }
 

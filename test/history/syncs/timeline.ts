@@ -12,7 +12,7 @@ interface Sight {
 /** A set's sync, with the periods in which it was opened and ended, as far as the answers tell. */
 export interface SyncLife {
   readonly id: string;
-  /** Its opening began at this time or later. */
+  /** The request to open it was sent at this time or later. */
   readonly openedFrom: number;
   /** It was open by this time, when the first answer named it. */
   readonly openedBy: number;

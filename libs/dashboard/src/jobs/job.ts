@@ -31,7 +31,7 @@ export type JobState =
   | { readonly is: 'stopping' }
   /** The service refused a block. The user can retry it. */
   | { readonly is: 'held'; readonly error: Error }
-  /** `unknown`: how many lines were sent without getting an answer, so they may have been done. */
+  /** `unknown`: the number of lines that were sent but not answered. The service may have processed them. */
   | { readonly is: 'stopped'; readonly unknown: number }
   /** A file is unreadable, or the service accepts no more lines. */
   | { readonly is: 'failed'; readonly error: Error }

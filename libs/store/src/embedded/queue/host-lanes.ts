@@ -338,7 +338,9 @@ export class HostLanes {
     const readyAt = this.readyOf(lane);
     if (lane.inProgress >= maxLeased) return 0;
     if (lane.waiting === 0) return Math.max(readyAt > time ? readyAt : 0, this.endOfPeriod(lane));
-    return Math.max(readyAt, this.since(lane));
+    // A block that has ended by then.
+    const block = Math.min(lane.blockedUntil + time - this.clock, time);
+    return Math.max(readyAt, this.since(lane), block);
   }
 
   /** Since when the lane could have been served, apart from its host's delay. */

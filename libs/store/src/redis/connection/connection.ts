@@ -270,7 +270,7 @@ function define(client: Redis | Cluster, script: Script): void {
   client.defineCommand(name, isFixed(script) ? { numberOfKeys, lua } : { lua });
 }
 
-/** True if the client knows the script's number of keys. In ioredis, 0 means that each call passes it. */
+/** True if the client knows the script's number of keys. If it is 0, ioredis expects it in each call. */
 function isFixed({ numberOfKeys, moreKeys }: Script): boolean {
   return numberOfKeys > 0 && !moreKeys;
 }

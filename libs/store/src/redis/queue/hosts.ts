@@ -12,7 +12,13 @@ import {
 import { assertHostSettings, assertKnowsHosts, called, noMoreHosts } from '../../refusals.js';
 import { RedisFilter } from '../layout/filter.js';
 import { hostLimits } from '../scripts/host-lanes.js';
-import { CHUNKS_DROPPED, dropChunksScript, dropHostScript, setHostScript } from '../scripts/hosts.js';
+import {
+  CHUNKS_DROPPED,
+  dropChunksScript,
+  dropHostScript,
+  MORE_DUE,
+  setHostScript,
+} from '../scripts/hosts.js';
 import { packSettings } from '../scripts/lane-records.js';
 import type { Script } from '../scripts/script.js';
 import type { Segments } from '../segments/segments.js';
@@ -22,6 +28,9 @@ import { hostViewOf, readLanes } from './lane-pages.js';
 import { LanesReader } from './lanes-reader.js';
 import { ListedHosts } from './listed-hosts.js';
 import type { ReadPage } from './queue-reader.js';
+
+/** How many scripts may bring back due entries before a host's settings are replaced. */
+const MOST_SETTLED = 1_000;
 
 interface Parts {
   readonly segments: Segments;
@@ -65,7 +74,10 @@ export class RedisHosts implements Hosts {
     assertHostSettings(filter, host, settings);
     const { maxAttempts = 0 } = filter;
     const args = [host, packSettings(settings), `${maxAttempts}`];
-    const answer = await this.change(setHostScript, place, operation, args);
+    let answer: Buffer;
+    let left = MOST_SETTLED;
+    do answer = await this.change(setHostScript, place, operation, [...args, left > 0 ? '1' : '0']);
+    while (answer.toString('latin1') === MORE_DUE && left-- > 0);
     if (answer.length === 0) throw noMoreHosts(filter, Math.ceil(this.parts.maxHosts / spread), spread);
     const page = readLanes(answer);
     const [lane] = page.lanes;

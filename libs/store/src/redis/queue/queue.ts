@@ -40,12 +40,14 @@ interface SegmentLease {
   readonly more: boolean;
   /** True if the next entry would exceed MAX_LEASED_BYTES. */
   readonly full: boolean;
-  /** True if this script has read as many lanes as it may, so another script, with its own record, may find more. */
+  /** True if another script, with its own record, may find more. */
   readonly goesOn: boolean;
   /** True if it has leased nothing, and this instance must remove the scheduled entries that a commit has left. */
   readonly takesOver: boolean;
   /** In a per-host queue, when the lease began in this segment. See leaseScript. */
   readonly began: string;
+  /** How many due entries this lease has brought back in the segment. */
+  readonly brought: number;
   /** True if it comes from the record of an earlier attempt. */
   readonly isRepeat: boolean;
 }
@@ -83,10 +85,12 @@ export class RedisQueue implements Queue {
     for (let n = 0, full = false; n < segments && given < max && !full; n++) {
       const segment = (first + n) % segments;
       let began: string | undefined;
+      let brought = 0;
       for (let more = true, part = 0, isRepeat = false; more;) {
         // A repeat takes no more than the first attempt did.
         const wanted = isRepeat ? 0 : max - given;
-        const args = [wanted, leaseMs, bytes, given === 0 ? '1' : '0', ...perHostIn(filter, limits, began)];
+        const mayExceed = given === 0 ? '1' : '0';
+        const args = [wanted, leaseMs, bytes, mayExceed, brought, ...perHostIn(filter, limits, began)];
         const answers = await this.leaseFrom(filter, segment, operation, args, part);
         const found = readLease(answers, filter, segment, max - given);
         if (found.takesOver) {
@@ -97,6 +101,7 @@ export class RedisQueue implements Queue {
         leased.push(...found.entries);
         given += found.given;
         bytes -= found.bytes;
+        brought = found.brought;
         full = found.full;
         isRepeat ||= found.isRepeat;
         if (found.goesOn) part++;
@@ -218,7 +223,7 @@ export class RedisQueue implements Queue {
   private async recallFrom(filter: RedisFilter, segment: number, operation: Operation): Promise<Buffer[]> {
     const answers: Buffer[] = [];
     for (let more = true; more;) {
-      const args = [0, 0, 0, '0', ...perHostIn(filter)];
+      const args = [0, 0, 0, '0', 0, ...perHostIn(filter)];
       const answer = await this.leaseFrom(filter, segment, operation, args, answers.length);
       answers.push(answer);
       more = readLease(answer, filter, segment, 0).goesOn;
@@ -266,7 +271,8 @@ function readLease(
   const head = answers.toString('latin1', 0, end).split(' ');
   const [first = 0, given = 0, flag = 0] = head.map(Number);
   const began = head[3] ?? '';
-  const states = head[4] ?? '';
+  const brought = Number(head[4] ?? 0);
+  const states = head[5] ?? '';
   const entries: LeasedEntry[] = [];
   let bytes = 0;
   for (let n = 0, at = end + 1; n < given; n++) {
@@ -292,7 +298,7 @@ function readLease(
     full: flag === 2,
     goesOn: flag === 3,
     takesOver: flag === 4,
-    began,
+    ...{ began, brought },
     isRepeat: states !== '',
   };
 }

@@ -1,3 +1,4 @@
+import { isTooLate } from './due.js';
 import { FIRST_TURN } from './host-lanes.js';
 import { checkQueue, forQueues, queueReadKeys } from './queue-state.js';
 import { ALLOW_OOM, NOW } from './script.js';
@@ -23,7 +24,7 @@ local function comes(at)
   local first = math.max(0, at - now)
   due = due < 0 and first or math.min(due, first)
 end
-if queue.due > 0 then comes(queue.due) end
+if queue.due > 0 then comes(${isTooLate('queue.due')} and now or queue.due) end
 if queue.scheduled > 0 then comes(queue.scheduledAt) end
 return {string.format('%.0f', due), tonumber(kept[2])}`,
 }));

@@ -10,15 +10,18 @@ import { EXTENDED, idBytes, LEASED, OVER, SCHEDULED } from './queue-state.js';
 const dueLeases = (hosts: boolean): number => (hosts ? 2 : 8);
 const dueDelayed = (hosts: boolean): number => (hosts ? 16 : 250);
 
-/** `queue.dueAt` notes that an entry comes back at this time. */
+/** Lua: whether a time is so far ahead that the clock has been set back since it was stored. */
+export const isTooLate = (at: string): string => `${at} > now + ${MAX_LEASE_MS}`;
+
+/** `queue.dueAt` notes that an entry comes back at this time. A time that is too late stays until all such are gone. */
 export const DUE_AT = `
 function queue.dueAt(at)
-  if queue.due == 0 or at < queue.due then queue.set('due', at) end
+  if queue.due == 0 or at < queue.due and not (${isTooLate('queue.due')}) then queue.set('due', at) end
 end
 `;
 
 /** Times that are too far ahead are due: see TOO_LATE. Scheduled entries may have any time. */
-const MAY_COME_BACK = `queue.due > 0 and (queue.due <= now or queue.due > now + ${MAX_LEASE_MS})`;
+const MAY_COME_BACK = `queue.due > 0 and (queue.due <= now or ${isTooLate('queue.due')})`;
 const MAY_BE_ON_TIME = 'queue.scheduled > 0 and queue.scheduledAt <= now and queue.checking == 0';
 /** Lua: whether an entry may be due. */
 export const MAY_BE_DUE = `(${MAY_COME_BACK} or ${MAY_BE_ON_TIME})`;
@@ -44,8 +47,9 @@ const ON_TIME = `'${SCHEDULED}', string.format('%.0f', ${SCHEDULED} + now)`;
 
 /**
  * `queue.moveDue` brings back due entries in order of time, up to the limits above. It sets `queue.due` and
- * `queue.scheduledAt` to no later than the first remaining time of their kind, or to 0 if none is left. Returns whether
- * more entries may be due. Needs marks, bringBack and leases.
+ * `queue.scheduledAt` to no later than the first remaining time of their kind, or to 0 if none is left; but while times
+ * remain that are too late, `queue.due` is one of these. Returns whether more entries may be due, and how many entries it
+ * has moved. Needs marks, bringBack and leases.
  */
 export const moveDue = (hosts: boolean): string => `${DUE_BETWEEN}
 local function move(sources, last)
@@ -96,6 +100,7 @@ local function move(sources, last)
   ${hosts ? 'for state, entries in pairs(moved) do queue.count(entries, state, -1) end' : ''}
   if #moved.scheduled > 0 then queue.set('scheduled', queue.scheduled - #moved.scheduled) end
   queue.bringBack(back, '${LEASE_ENDED}', times, wereScheduled)
+  return #back
 end
 function queue.moveDue()
   local sources, last = {}, math.huge
@@ -112,11 +117,14 @@ function queue.moveDue()
     read('delayed', queue.delayed, ${dueDelayed(hosts)}, ${TOO_LATE})
   end
   if mayBeOnTime then read('scheduled', queue.delayed, ${dueDelayed(hosts)}, ${ON_TIME}, ${SCHEDULED}) end
-  move(sources, last)
+  local moved = move(sources, last)
   if mayComeBack then
     local due = ${SCHEDULED}
     for _, key in ipairs({queue.ends, queue.delayed}) do
       due = math.min(due, tonumber(call('ZRANGE', key, 1, 1, 'WITHSCORES')[2] or ${SCHEDULED}))
+    end
+    for _, key in ipairs({queue.ends, queue.delayed}) do
+      due = tonumber(call('ZRANGEBYSCORE', key, ${TOO_LATE}, 'WITHSCORES', 'LIMIT', 0, 1)[2] or due)
     end
     queue.set('due', due < ${SCHEDULED} and due or 0)
   end
@@ -124,7 +132,7 @@ function queue.moveDue()
     local first = call('ZRANGEBYSCORE', queue.delayed, '${SCHEDULED}', '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
     queue.set('scheduledAt', first and first - ${SCHEDULED} or 0)
   end
-  return last < math.huge
+  return last < math.huge, moved
 end
 `;
 
@@ -134,7 +142,7 @@ end
  */
 export const IS_DUE = `
 local function isDue(at)
-  return not at or tonumber(at) <= now or tonumber(at) > now + ${MAX_LEASE_MS}
+  return not at or tonumber(at) <= now or ${isTooLate('tonumber(at)')}
 end
 `;
 
@@ -148,7 +156,8 @@ const ENDED_READ = 1_000;
 const DELAYED_READ = 250;
 
 /**
- * Three functions, each of which returns due entries in order of time, and their times: entries whose leases have ended
+ * Three functions, each of which returns due entries and their times, in order of time, with times that are too late at
+ * the end: entries whose leases have ended
  * (only their first bytes, idBytes), delayed entries, and scheduled ones. `most`: fewer than the limit. Needs leases.
  */
 export const dueEntries = (hosts: boolean): string => `${DUE_BETWEEN}

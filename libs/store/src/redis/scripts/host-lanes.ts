@@ -181,7 +181,8 @@ local function turnOf(lane)
   if lane.served then return max(readyAt, since) end
   if lane.known == 0 then since = max(lane.cameAt or since, lane.freedAt or 0)
   else since = lane.dueAt > 0 and lane.dueAt or lane.freedAt or since end
-  return max(readyAt, since)
+  -- A block that has ended by then.
+  return max(readyAt, since, min(lane.blockedUntil + queue.aheadMs, queueTime))
 end
 function queue.flush()
   if #used == 0 then return end

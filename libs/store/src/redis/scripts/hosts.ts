@@ -15,10 +15,13 @@ import { ALLOW_OOM, NOW, RECALL, type Script } from './script.js';
 
 /* Scripts for one host of a per-host queue. */
 
+/** See setHostScript. */
+export const MORE_DUE = 'more';
+
 /**
  * Replaces a host's settings. ARGV: 9 lane id, 10 host name, 11 settings (6 bytes each), 12 attempts that make a dead
- * letter (0: no limit), 13 the set's limits. Returns the lane as listLanesScript does, or '' if the queue has the maximum
- * number of hosts.
+ * letter (0: no limit), 13 '1' if all due entries must be brought back first, 14 the set's limits. Returns the lane as
+ * listLanesScript does, '' if the queue has the maximum number of hosts, or MORE_DUE if it has only brought back entries.
  */
 export const setHostScript: Script = {
   name: 'unseenSetHost',
@@ -30,8 +33,12 @@ queue.lanesOf({ARGV[9]})
 local lane = lanes[ARGV[9]]
 if not lane.stored and queue.hosts >= maxHosts then return {'', tonumber(kept[2])} end
 -- Leases that have ended delay the host by its previous settings.
-queue.moveDue()
+local more = queue.moveDue()
 queue.flush()
+if more and ARGV[13] == '1' then
+  queue.save()
+  return {'${MORE_DUE}', tonumber(kept[2])}
+end
 queue.use(lane.id)
 if lane.name == '' then lane.name = ARGV[10] end
 ${setSettings('ARGV[11]', '1')}

@@ -52,16 +52,17 @@ end
 
 /** Lua: takes entries from lanes in turn. */
 const TAKE_DUE = `
-local began = ARGV[15] ~= '' and ARGV[15] or string.format('%.0f:%.0f', queue.turn, queueTime)
 local last, time = string.match(began, '(%d+):(%d+)')
-queue.takeTurns(taken, wanted, tonumber(ARGV[14]), tonumber(last), tonumber(time))`;
+queue.takeTurns(taken, wanted, tonumber(ARGV[15]), tonumber(last), tonumber(time))`;
 
 /**
  * lease: takes entries from the head of the queue and hides them for a while, in leases of LEASE_ENTRIES. ARGV: 9
  * attempts that make a dead letter (0: no limit), 10 entries, or 0 to answer a repeat only, 11 lease in ms, 12 bytes of
- * payloads, 13 '1' if the first entry may have more. If the queue is per-host: 14 entries per host, 15 when the lease
- * began, as the first script with entries returned it, else ''. Returns "<first lease> <entries> <flag> <began>
- * <states>\n", then the entries as in the leases. Began: "<last turn>:<the queue's time>" (see takeTurns). Flag: 1 if
+ * payloads, 13 '1' if the first entry may have more, 14 due entries that earlier scripts of this lease brought back. If
+ * the queue is per-host: 15 entries per host, 16 when the lease began, as the first script with entries returned it, else
+ * ''. Before it takes entries, a lease brings back as many as it takes, so that those due for longest come first. Returns
+ * "<first lease> <entries> <flag> <began> <brought back> <states>\n", then the entries as in the leases. Began: "<last
+ * turn>:<the queue's time>" (see takeTurns). Brought back: by all scripts of this lease. Flag: 1 if
  * there is more to read, 2 if the next entry would exceed the bytes, 3 if it has leased some and more lanes may have
  * entries, or more entries are due, 4 if it has leased nothing and the instance must continue the steps of
  * unclaimed.ts, else 0. States (only for a repeat, one character per entry): LEASED if still held, '-' if the answer
@@ -77,18 +78,22 @@ if recalled then
 ${leases(hosts)}${IS_DUE}${stillHeld(hosts)}
   local first, count, rest = string.match(recalled, '^(%d+) (%d+)(%+?)$')
   local states, entries = queue.held(tonumber(first), tonumber(count))
-  return {first .. ' ' .. count .. (rest == '+' and ' 3 0 ' or ' 0 0 ') .. states .. '\\n' .. entries, items}
+  return {first .. ' ' .. count .. (rest == '+' and ' 3 0 0 ' or ' 0 0 0 ') .. states .. '\\n' .. entries, items}
 end
 local wanted = tonumber(ARGV[10])
-if wanted == 0 then return {'0 0 0 0 \\n', items} end${takeOver("{'0 0 4 0 \\n', items}")}
-local more = false
+if wanted == 0 then return {'0 0 0 0 0 \\n', items} end${takeOver("{'0 0 4 0 0 \\n', items}")}
+local more, brought, moved = false, tonumber(ARGV[14])
 if ${MAY_BE_DUE} then
 ${bringBack(hosts, 'ARGV[9]')}${leases(hosts)}${moveDue(hosts)}
-  more = queue.moveDue()
+  more, moved = queue.moveDue()
+  brought = brought + moved
   ${flushed(hosts)}
 end
 local taken = {count = 0, read = 0, left = tonumber(ARGV[12]), any = ARGV[13] == '1', records = {}, parts = {}, used = {}}
-${hosts ? TAKE_DUE : `local began = ''${takeFrom('queue', 'wanted')}`}
+local began = ${hosts ? "ARGV[16] ~= '' and ARGV[16] or string.format('%.0f:%.0f', queue.turn, queueTime)" : "''"}
+if not more or brought >= wanted then
+${hosts ? TAKE_DUE : takeFrom('queue', 'wanted')}
+end
 local count, records = taken.count, taken.records
 if #taken.parts > 0 then records[#records + 1] = concat(taken.parts) end
 local flag = 0
@@ -108,14 +113,14 @@ ${flushed(hosts)}
 if count == 0 then
   ${TIDY}
   queue.save()
-  return {string.format('0 0 %d %s \\n', flag, began), items}
+  return {string.format('0 0 %d %s %d \\n', flag, began, brought), items}
 end
 queue.dueAt(till)
 queue.set('leases', queue.leases + #records)
 queue.set('leased', queue.leased + count)
 local answers = string.format('%.0f %d', first, count) .. (flag == 3 and '+' or '')
 ${recordQueue(hosts)}
-return {string.format('%.0f %d %d %s \\n', first, count, flag, began) .. concat(records), items}`,
+return {string.format('%.0f %d %d %s %d \\n', first, count, flag, began, brought) .. concat(records), items}`,
 }));
 
 const HOST_DELAY = `
