@@ -73,11 +73,14 @@ export function queueDropsContract(subject: Subject): void {
       expect(await calls.take(filter)).toHaveLength(1);
     });
 
-    it('leave the counts within a minute, wherever they are', async () => {
+    it.each([
+      ['dropped', 'drop'],
+      ['forgotten', 'removeListed'],
+    ] as const)('that are %s leave the counts within a minute, wherever they are', async (_, how) => {
       const filter = await make({ maxAttempts: 1 }, 'segmented');
       const { of } = await calls.fill(filter, 15);
       const gone = Object.values(of).flatMap((some) => some.slice(1));
-      await calls.drop(filter, await calls.ofUrls(filter, gone));
+      await calls[how](filter, await calls.ofUrls(filter, gone));
       expect(await counts(filter)).toEqual([15, 15, 15, 15]);
       clock.advance(SWEEP_AFTER_MS);
       await until('only live entries count', async () => {
