@@ -145,8 +145,8 @@ export function cameDueContract(subject: Subject): void {
 
     it('are leased from before hosts that came later, however many there are', async () => {
       const filter = await calls.make({});
-      const hosts = calls.sharing(120);
-      const [due, waiting] = [hosts.slice(0, 60), hosts.slice(60)];
+      const hosts = calls.sharing(180);
+      const [due, waiting] = [hosts.slice(0, 120), hosts.slice(120)];
       const firsts = (some: readonly string[]): string[] => some.flatMap((host) => urls(host, 1));
       await calls.discover(filter, firsts(due), { delayMs: STEP_MS });
       clock.advance(2 * STEP_MS);
@@ -154,6 +154,17 @@ export function cameDueContract(subject: Subject): void {
       const found = [await calls.take(filter, 50, 1), await calls.take(filter, 50, 1)];
       const expected = firsts([...due, ...waiting]);
       expect(found).toEqual([expected.slice(0, 50), expected.slice(50, 100)]);
+    });
+
+    it('take turns after the ends of their leases, if these end later', async () => {
+      const filter = await calls.make({ maxLeased: 2 });
+      const [busy, other] = calls.sharing(2) as [string, string];
+      await discover(subject.store, filter, urls(busy, 2));
+      await calls.lease(filter, 2, 3 * STEP_MS);
+      await calls.discover(filter, urls(busy, 1, 2), { delayMs: STEP_MS });
+      await calls.discover(filter, urls(other, 1), { delayMs: 2 * STEP_MS });
+      clock.advance(4 * STEP_MS);
+      expect(await calls.take(filter, 2)).toEqual([...urls(other, 1), ...urls(busy, 1, 2)]);
     });
 
     it('take turns after the end of a block', async () => {

@@ -124,6 +124,14 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
         leased.push(...(await calls.lease(filter, 1_000, HELD_MS)));
     });
 
+    it('fill a lease although the entries that came due first are of one host', async () => {
+      const filter = await make({});
+      const [busy, others] = [urls('busy', 60), hosts(60)];
+      await calls.discover(filter, [...busy, ...others], { delayMs: LONG_MS });
+      clock.advance(2 * LONG_MS);
+      expect(await calls.take(filter, 20, 1)).toEqual([busy[0], ...others.slice(0, 19)]);
+    });
+
     it('give a repeated lease no later entries', async () => {
       const filter = await make({ delayMs: DELAY_MS });
       await discover(subject.store, filter, hosts(LANES_PER_SCRIPT));
