@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { toProblem } from './to-problem.js';
 import { connectionOf } from './connection.js';
-import { LINGER_MS } from './discard.js';
+import { linger } from './discard.js';
 import { nextRequestId } from '../request/context.js';
 import type { Headers } from './security-headers.js';
 
@@ -15,7 +15,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   const answer = (): void => {
     socket.end(problemAnswer(error, headers));
     // The client may keep sending, or keep its side open.
-    setTimeout(() => socket.destroy(), LINGER_MS).unref();
+    setTimeout(() => socket.destroy(), linger.ms).unref();
   };
   const isGone = error.code === 'ECONNRESET' || !socket.writable;
   if (isGone || !connectionOf(socket).endWith(answer)) socket.destroy();

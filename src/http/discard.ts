@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 
-/** How long a client may continue to send data that the service discards. */
-export const LINGER_MS = 5_000;
+/** How long a client may continue to send data that the service discards. Tests change the limit. */
+export const linger = { ms: 5_000 };
 
 /**
  * Reads and discards the rest of a body for a limited time. If the connection closed immediately, a reset could reach
@@ -11,7 +11,7 @@ export const LINGER_MS = 5_000;
  */
 export function discard(payload: Readable): void {
   if (payload.destroyed || payload.readableEnded) return;
-  const timer = setTimeout(() => payload.destroy(), LINGER_MS);
+  const timer = setTimeout(() => payload.destroy(), linger.ms);
   timer.unref();
   payload.on('error', () => undefined);
   payload.once('end', () => clearTimeout(timer));

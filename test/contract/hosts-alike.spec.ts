@@ -25,7 +25,7 @@ import { SyncCalls } from './sync-calls.js';
 const UNIT_MS = 1_000_000;
 /** Time between two steps. It orders the times of their lanes. */
 const STEP_MS = 50;
-const STEPS = 80;
+const STEPS = 50;
 /** Entries in all lanes. */
 const ALL = 80;
 /** Enough calls to bring back all entries that are due: Redis moves some with each call. */

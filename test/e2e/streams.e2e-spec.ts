@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, freshName, startApp, type TestApp } from '../support/app.js';
-import { moveTime } from '../support/moved-timers.js';
+import { linger } from '../support/in-process.js';
 import { PAUSE_MS } from '../../src/batches/line-blocks.js';
 import { STORES } from './stores.js';
 
@@ -441,8 +441,9 @@ describe('the limits of streams', () => {
     async (_, head, status) => {
       const roomy = await startApp();
       const path = await createFilter(roomy);
-      // Stop the time. Otherwise, the service may cut off a slow client after LINGER_MS.
-      moveTime();
+      const { ms } = linger;
+      // Longer than the test lasts. Otherwise, the service may cut off a slow client.
+      linger.ms = 600_000;
       try {
         const stream = open(roomy, `${path}/add`, { 'content-type': TYPES.ndjson });
         const sent = once(stream, 'finish');
@@ -455,7 +456,7 @@ describe('the limits of streams', () => {
         expect(await text(response)).toContain('"code":"VALIDATION_FAILED"');
         await sent;
       } finally {
-        jest.useRealTimers();
+        linger.ms = ms;
         await roomy.close();
       }
     },

@@ -36,7 +36,7 @@ export async function cacheCode(folder: string, banner: string): Promise<void> {
   const program = join(folder, 'main.js');
   const source = await readFile(program, 'utf8');
   const { code } = await transform(source.replace(banner, ''), {
-    ...{ format: 'cjs', platform: 'node', target: 'node20' },
+    ...{ format: 'cjs', platform: 'node', target: 'node20', minifyWhitespace: true },
     define: { 'import.meta.url': 'url' },
   });
   // A script has no import(). Some methods have this name.

@@ -18,6 +18,7 @@ export const {
   HistorySampler,
   InFlight,
   KeysService,
+  linger,
   RequestPermit,
   RespMetrics,
   RespServer,

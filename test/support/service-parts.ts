@@ -7,6 +7,7 @@ export { KeysService } from '../../src/auth/keys.service.js';
 export { readConfig } from '../../src/config/config.js';
 export { turn } from '../../src/event-loop/turn.js';
 export { HistorySampler } from '../../src/history/history-sampler.js';
+export { linger } from '../../src/http/discard.js';
 export { shutDown } from '../../src/http/shutdown.js';
 export { RespMetrics } from '../../src/resp/resp-metrics.js';
 export { RespServer } from '../../src/resp/resp-server.js';

@@ -6,7 +6,7 @@ import { connect, type ConnectionOptions } from './connect.js';
 import { away, faultOf, finalError, inOurWords, originOf, withoutCommand } from './faults.js';
 import { ReplicatedWrites, type Write } from './replicated-writes.js';
 import { within } from '../../within.js';
-import { aheadBy, type Script } from '../scripts/script.js';
+import { NOW, shifted, type Script } from '../scripts/script.js';
 
 export type { ConnectionOptions } from './connect.js';
 
@@ -90,23 +90,20 @@ export class Connection {
    * as Buffers. Throws the same errors as `repeat`.
    */
   run(script: Script, keys: string[], args: Args, deadline: number, binary = false): Promise<unknown> {
-    const timed = this.timed(script);
-    return this.repeat(
-      (attempt) => this.runOn(this.client, timed, keys, valuesOf(args, attempt), binary),
-      deadline,
-    );
+    const { timed, values } = this.timed(script, args);
+    return this.repeat((attempt) => this.runOn(this.client, timed, keys, values(attempt), binary), deadline);
   }
 
   /** Like `run`, for a script that changes data. Even a repeat resolves only once the replicas have the change. */
   mutate(script: Script, keys: string[], args: Args, deadline: number, binary = false): Promise<unknown> {
     const { writer } = this;
     if (!writer) return this.run(script, keys, args, deadline, binary);
-    const timed = this.timed(script);
+    const { timed, values } = this.timed(script, args);
     return this.repeat((attempt, end) => {
-      const values = valuesOf(args, attempt);
-      const evalsha = [this.digest(timed), keys.length, ...keys, ...values];
+      const sent = values(attempt);
+      const evalsha = [this.digest(timed), keys.length, ...keys, ...sent];
       const write = { key: keys[0] as string, command: 'evalsha', args: evalsha, binary, end };
-      return this.replicated(write, () => this.runOn(writer, timed, keys, values, binary));
+      return this.replicated(write, () => this.runOn(writer, timed, keys, sent, binary));
     }, deadline);
   }
 
@@ -251,11 +248,16 @@ export class Connection {
     return digest;
   }
 
-  /** The script with `aheadMs` added to its time. */
-  private timed(script: Script): Script {
-    const ahead = this.aheadMs;
-    if (ahead === 0) return script;
-    return { ...script, name: `${script.name}+${ahead}`, lua: aheadBy(ahead, script.lua) };
+  /** The script with `aheadMs` added to its time, and its values for an attempt. */
+  private timed(
+    script: Script,
+    args: Args,
+  ): { timed: Script; values: (attempt: number) => readonly Value[] } {
+    const { aheadMs } = this;
+    if (aheadMs === 0 || !script.lua.includes(NOW)) {
+      return { timed: script, values: (attempt) => valuesOf(args, attempt) };
+    }
+    return { timed: shifted(script), values: (attempt) => [...valuesOf(args, attempt), aheadMs] };
   }
 }
 

@@ -13,9 +13,14 @@ export const NOW = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
-/** The script with its time moved ahead by `ms`. */
-export function aheadBy(ms: number, lua: string): string {
-  return lua.replaceAll(NOW, `${NOW} + ${ms}`);
+/**
+ * The script with its last argument, in ms, added to its time. The offset is no part of the text, because Redis compiles
+ * and keeps each text that it gets.
+ */
+export function shifted({ name, lua, ...rest }: Script): Script {
+  const [flags = ''] = /^#!.*\n/.exec(lua) ?? [];
+  const moved = lua.slice(flags.length).replaceAll(NOW, `${NOW} + shiftMs`);
+  return { ...rest, name: `${name}+`, lua: `${flags}local shiftMs = tonumber(table.remove(ARGV))\n${moved}` };
 }
 
 /**
