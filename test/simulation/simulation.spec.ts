@@ -6,7 +6,7 @@ import { planOf } from './plan.js';
 import { shrink } from './shrink.js';
 import { seedsFrom, simulate } from './simulate.js';
 
-const HISTORIES = 270;
+const HISTORIES = 400;
 /** The rules that these histories must have exercised. */
 const RULES = [
   ...['add', 'discover', 'remove', 'check', 'count', 'describe', 'create', 'clear', 'drop', 'open'],
