@@ -72,7 +72,7 @@ export class HostLane implements Lane {
   /** True if entries were leased from the lane since the last flush. */
   served = false;
   /** The number of waiting entries at the last flush. */
-  known: number;
+  storedWaiting: number;
   /** Since the last flush: when the first of the entries that came due did so, if none was waiting before. */
   cameAt: number | undefined;
   /** Since the last flush: when the lane had fewer than `maxLeased` entries in progress again. */
@@ -83,7 +83,7 @@ export class HostLane implements Lane {
     this.key = key;
     this.id = key.toString('latin1');
     if (record) this.decode(record);
-    this.known = this.waiting;
+    this.storedWaiting = this.waiting;
     this.stored = record !== undefined;
   }
 

@@ -177,7 +177,7 @@ export class HostLanes {
   }
 
   private came(lane: HostLane, at: number): void {
-    if (lane.known === 0) lane.cameAt = Math.min(lane.cameAt ?? Infinity, this.timeAt(at));
+    if (lane.storedWaiting === 0) lane.cameAt = Math.min(lane.cameAt ?? Infinity, this.timeAt(at));
   }
 
   /** The queue's time when the clock was at `at`, but at most the present. */
@@ -190,7 +190,7 @@ export class HostLanes {
    * this, because the entry hasn't moved.
    */
   countDue(entry: Entry, state: Exclude<HeldState, 'dead'>, until: number): void {
-    const lane = this.records.known(entry.word(0), entry.hostWord);
+    const lane = this.records.loaded(entry.word(0), entry.hostWord);
     if (!lane) return;
     const counts = state === 'leased' ? this.free(lane, entry, until) : !this.isDropped(entry);
     if (counts && state !== 'leased') lane[state]--;
@@ -256,10 +256,10 @@ export class HostLanes {
   }
 
   /** How many more URLs a host may have, and whether it has a lane. */
-  roomOf(first: number, second: number): { readonly urls: number; readonly known: boolean } {
+  roomOf(first: number, second: number): { readonly urls: number; readonly stored: boolean } {
     const lane = this.records.of(first, second);
     const { maxUrls = Infinity } = lane.limits(this.perHost);
-    return { urls: maxUrls - this.foundIn(lane), known: lane.stored };
+    return { urls: maxUrls - this.foundIn(lane), stored: lane.stored };
   }
 
   /** Fills a basket from the lanes that are due, in turn, with at most `most` entries from each. Flushes first. */
@@ -340,12 +340,12 @@ export class HostLanes {
     if (lane.waiting === 0) return Math.max(readyAt > time ? readyAt : 0, this.endOfPeriod(lane));
     // A block that has ended by then.
     const block = Math.min(lane.blockedUntil + time - this.clock, time);
-    return Math.max(readyAt, this.since(lane), block);
+    return Math.max(readyAt, this.servableAt(lane), block);
   }
 
   /** Since when the lane could have been served, apart from its host's delay. */
-  private since({ known, dueAt, cameAt, freedAt }: HostLane): number {
-    if (known === 0) return Math.max(cameAt ?? this.time, freedAt ?? 0);
+  private servableAt({ storedWaiting, dueAt, cameAt, freedAt }: HostLane): number {
+    if (storedWaiting === 0) return Math.max(cameAt ?? this.time, freedAt ?? 0);
     return dueAt > 0 ? dueAt : (freedAt ?? this.time);
   }
 

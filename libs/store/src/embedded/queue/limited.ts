@@ -33,9 +33,9 @@ export function limited(
     const name = `${first} ${second}`;
     let room = rooms.get(name);
     if (room === undefined) {
-      const { urls, known } = lanes.roomOf(first, second);
-      room = known || hosts > 0 ? urls : 0;
-      if (!known && room > 0) hosts--;
+      const { urls, stored } = lanes.roomOf(first, second);
+      room = stored || hosts > 0 ? urls : 0;
+      if (!stored && room > 0) hosts--;
     }
     if (room > 0) items.add(item);
     else {

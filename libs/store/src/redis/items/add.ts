@@ -129,9 +129,9 @@ if openedQueue.mayLimit(count) then
     if not found[n]${frame.has('sync') ? ' and not listed[n]' : ''} and not asked[item] then
       local room = rooms[id]
       if not room then
-        local urls, isKnown = openedQueue.roomOf(id)
-        room = (isKnown or hosts > 0) and urls or 0
-        if not isKnown and room > 0 then hosts = hosts - 1 end
+        local urls, isStored = openedQueue.roomOf(id)
+        room = (isStored or hosts > 0) and urls or 0
+        if not isStored and room > 0 then hosts = hosts - 1 end
       end
       if room > 0 then asked[item] = true else limited[n], limitedCount = true, limitedCount + 1 end
       rooms[id] = math.max(0, room - 1)

@@ -87,43 +87,43 @@ if queue.dropped > queue.sweptDrop then
   local _, ofDelayed = droppedIn(dueDelayed())
   local _, ofEnded = droppedIn(ended)
   delayed, leased = delayed - ofDelayed, leased + ofEnded
-  if onTime > 0 then
+  if scheduledDue > 0 then
     local _, ofScheduled = droppedIn(dueScheduled())
-    onTime = onTime - ofScheduled
+    scheduledDue = scheduledDue - ofScheduled
   end
 end
 later, scheduled = later - queue.delayedVoid, scheduled - queue.scheduledVoid
 letters, leased = letters - queue.deadVoid, math.max(leased, 0)
-delayed, onTime = math.min(delayed, later), math.min(onTime, scheduled)
+delayed, scheduledDue = math.min(delayed, later), math.min(scheduledDue, scheduled)
 `;
 
 /** If no waiting entry was found, when the entry that has been due for longest was discovered. */
 const oldestDue = (hosts: boolean): string => `
 if not oldest then
-  local since = math.huge
+  local firstDue = math.huge
   local function look(entries, times)
     local dropped = ${hosts ? 'droppedIn(entries)' : '{}'}
     for n = 1, #entries do
-      if times[n] >= since then return end
-      if not dropped[n] then since, oldest = times[n], unpacked('>I4', entries[n], 11) end
+      if times[n] >= firstDue then return end
+      if not dropped[n] then firstDue, oldest = times[n], unpacked('>I4', entries[n], 11) end
     end
   end
   look(ended, endTimes)
   if delayed > 0 then look(dueDelayed(${hosts ? '' : '1'})) end
-  if onTime > 0 then look(dueScheduled(${hosts ? '' : '1'})) end
+  if scheduledDue > 0 then look(dueScheduled(${hosts ? '' : '1'})) end
 end`;
 
 const queueCounts = (hosts: boolean): string => `${dueEntries(hosts)}
-local delayed, onTime = call('ZCOUNT', queue.delayed, 0, now) + call('ZCOUNT', queue.delayed, ${TOO_LATE}), 0
+local delayed, scheduledDue = call('ZCOUNT', queue.delayed, 0, now) + call('ZCOUNT', queue.delayed, ${TOO_LATE}), 0
 if queue.scheduled > 0 then
-  onTime = call('ZCOUNT', queue.delayed, '${SCHEDULED}', string.format('%.0f', ${SCHEDULED} + now))
+  scheduledDue = call('ZCOUNT', queue.delayed, '${SCHEDULED}', string.format('%.0f', ${SCHEDULED} + now))
 end
 local ended, endTimes = endedEntries()
 local leased = queue.leased - #ended
 local later, scheduled, letters = queue.later - queue.scheduled, queue.scheduled, queue.letterCount
 ${hosts ? `${DROPPED}${OLDEST_OF_LANES}` : 'local oldest = queue.oldest(queue)'}${oldestDue(hosts)}
 local age = oldest and math.max(0, math.floor(now / 1000) - oldest) or -1
-local queued = {queue.waiting + delayed + onTime + queue.leased - leased, leased, later - delayed, scheduled - onTime,
+local queued = {queue.waiting + delayed + scheduledDue + queue.leased - leased, leased, later - delayed, scheduled - scheduledDue,
   letters, sizes[6] + sizes[7] - 2, age, ${hasVoid(hosts)} and 1 or 0, ${IS_LATE} and 1 or 0}
 for n = 1, #queued do stats[#stats + 1] = queued[n] end
 `;

@@ -53,11 +53,11 @@ const ON_TIME = `'${SCHEDULED}', string.format('%.0f', ${SCHEDULED} + now)`;
  */
 export const moveDue = (hosts: boolean): string => `${DUE_BETWEEN}
 local function move(sources, last)
-  local keys, known = {}, {}
+  local keys, isListed = {}, {}
   for _, source in ipairs(sources) do
     for n = 1, source.state == 'leased' and #source.members or 0 do
       local key = sub(source.members[n], 1, 6)
-      if not known[key] then keys[#keys + 1], known[key] = key, true end
+      if not isListed[key] then keys[#keys + 1], isListed[key] = key, true end
     end
   end
   local opened, back, times, over, moved = queue.open(keys), {}, {}, {}, {delayed = {}, scheduled = {}}

@@ -60,7 +60,7 @@ export function hostLimits(
  *   queue.count     counts entries in a state of their lanes, or no longer; dropped ones count only in the queue
  *   queue.freed     counts that leases of these entries ended at these times
  *   queue.delay     delays the hosts of entries, if they have lanes
- *   queue.add       adds entries at the ends of their lanes; `since`: when they came due, in order of time
+ *   queue.add       adds entries at the ends of their lanes; `dueTimes`: when they came due, in order of time
  *   queue.flush     gives the lanes that changed their turns, writes their records, and wakes waiting callers. Call it
  *                   before `queue.turns`, and before `queue.waiting` is read or the queue is saved.
  */
@@ -123,7 +123,7 @@ end
 local function timeAt(at) return queueTime - max(0, now - at) end
 -- Notes that an entry of the lane came due then.
 local function came(lane, at)
-  if lane.known == 0 then lane.cameAt = min(lane.cameAt or math.huge, timeAt(at)) end
+  if lane.storedWaiting == 0 then lane.cameAt = min(lane.cameAt or math.huge, timeAt(at)) end
 end
 -- Counts that an entry has left its lease. Returns false if it was dropped.
 local function free(lane, entry, at)
@@ -145,15 +145,15 @@ function queue.delay(entries, ms)
     if lane.stored then wait(lane, queueTime + ms) end
   end)
 end
-function queue.add(entries, since)
-  local ids, lists, known, to, times = {}, {}, {}, {}, {}
+function queue.add(entries, dueTimes)
+  local ids, lists, listOf, to, times = {}, {}, {}, {}, {}
   for n = 1, #entries do
     local id = laneOf(entries[n])
-    local list = known[id]
+    local list = listOf[id]
     if not list then
       list = {}
-      ids[#ids + 1], lists[#lists + 1], known[id] = id, list, list
-      times[#ids] = since and since[n]
+      ids[#ids + 1], lists[#lists + 1], listOf[id] = id, list, list
+      times[#ids] = dueTimes and dueTimes[n]
     end
     list[#list + 1] = entries[n]
   end
@@ -177,12 +177,12 @@ local function turnOf(lane)
   end
   if lane.dueSince then return readyAt end
   -- Since when the lane could have been served, apart from its host's delay.
-  local since = queueTime
-  if lane.served then return max(readyAt, since) end
-  if lane.known == 0 then since = max(lane.cameAt or since, lane.freedAt or 0)
-  else since = lane.dueAt > 0 and lane.dueAt or lane.freedAt or since end
+  local servableAt = queueTime
+  if lane.served then return max(readyAt, servableAt) end
+  if lane.storedWaiting == 0 then servableAt = max(lane.cameAt or servableAt, lane.freedAt or 0)
+  else servableAt = lane.dueAt > 0 and lane.dueAt or lane.freedAt or servableAt end
   -- A block that has ended by then.
-  return max(readyAt, since, min(lane.blockedUntil + queue.aheadMs, queueTime))
+  return max(readyAt, servableAt, min(lane.blockedUntil + queue.aheadMs, queueTime))
 end
 function queue.flush()
   if #used == 0 then return end
@@ -204,7 +204,7 @@ function queue.flush()
         if at <= queueTime and lane.waiting > 0 then isReady = true end
       end
     end
-    waiting = waiting + lane.waiting - lane.known
+    waiting = waiting + lane.waiting - lane.storedWaiting
     if lane.waiting > 0 or lane.dueAt > 0 or heldIn(lane) + lane.droppedLeased > 0 or hasCounts(lane)
       or lane.ownDelayMs + lane.ownMaxLeased + lane.ownMaxUrls > 0 then
       records[#records + 1], records[#records + 2] = lane.id, recordOf(lane)
@@ -214,7 +214,7 @@ function queue.flush()
       over[#over + 1] = lane.id
       lane.stored, queue.hosts = false, queue.hosts - 1
     end
-    lane.known, lane.served, lane.used, lane.cameAt, lane.freedAt = lane.waiting, false, false, nil, nil
+    lane.storedWaiting, lane.served, lane.used, lane.cameAt, lane.freedAt = lane.waiting, false, false, nil, nil
   end
   used, queue.changed, queue.turn, queue.waiting = {}, true, turn, waiting
   each('HSET', queue.laneKey, records)

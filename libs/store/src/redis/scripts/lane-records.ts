@@ -122,7 +122,7 @@ function queue.lanesOf(ids)
       local record, id = records[n], missing[from + n - 1]
       local ${STORED.join(', ')} = unpacked('${FORMAT}', record or NO_RECORD)
       -- Set all fields at once: a table that grows field by field is reallocated again and again.
-      local lane = setmetatable({id = id, name = '', stored = record and true or false, known = waiting, used = false,
+      local lane = setmetatable({id = id, name = '', stored = record and true or false, storedWaiting = waiting, used = false,
         served = false, ${STORED.map((name) => `${name} = ${name}`).join(', ')}}, NO_GROUPS)
       if record then lane.name = sub(record, groups > 0 and readGroups(lane, record) or ${GROUPS_AT + 2}) end
       lanes[id] = lane

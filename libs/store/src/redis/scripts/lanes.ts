@@ -146,11 +146,11 @@ function queue.take(lane, log, taken, most${hosts ? ', first' : ''})
       chunk, next = chunks[next] or '', next + 1
     end
     ${hosts ? 'first = nil' : ''}
-    local size, start, from, before, n, gone, known = #chunk, at, at, passed, 0, NONE, 0
+    local size, start, from, before, n, gone, checked = #chunk, at, at, passed, 0, NONE, 0
     while at < size and count < most do
-      if n == known and queue.marked > 0 then
+      if n == checked and queue.marked > 0 then
         local found = split(chunk, at, most - count)
-        gone, n, known = queue.forgotten(found), 0, #found
+        gone, n, checked = queue.forgotten(found), 0, #found
       end
       local a, b, c, d = byte(chunk, at + 31, at + 34)
       local payload = ((a * 256 + b) * 256 + c) * 256 + d

@@ -89,21 +89,21 @@ function queue.bury(entries, reason)
   ${countIn(hosts, 'entries', 'dead', 1)}
 end
 function queue.bringBack(entries, reason, times, wereScheduled)
-  local gone, live, onTime, back, since, dead = queue.forgotten(entries), {}, {}, {}, {}, {}
+  local gone, live, cameDue, back, dueTimes, dead = queue.forgotten(entries), {}, {}, {}, {}, {}
   for n = 1, #entries do
     if not gone[n] then
       live[#live + 1] = entries[n]
-      if wereScheduled and wereScheduled[n] then onTime[#onTime + 1] = entries[n] end
+      if wereScheduled and wereScheduled[n] then cameDue[#cameDue + 1] = entries[n] end
       if maxAttempts > 0 and unpacked('>I3', entries[n], 2) >= maxAttempts then dead[#dead + 1] = entries[n]
       else
         back[#back + 1] = entries[n]
-        since[#back] = times and times[n]
+        dueTimes[#back] = times and times[n]
       end
     end
   end
-  queue.owe(live, onTime)
+  queue.owe(live, cameDue)
   queue.bury(dead, reason)
-  queue.add(back, since)
+  queue.add(back, dueTimes)
   return gone
 end
 `;

@@ -63,7 +63,7 @@ local function scan(command, key, most)
   return found[2]
 end
 local function sweep(key, headAt${hosts ? ', state' : ''})
-  local found, members, heads, gone, scores, onTime = scan('ZSCAN', key, left), {}, {}, {}, {}, 0
+  local found, members, heads, gone, scores, scheduledGone = scan('ZSCAN', key, left), {}, {}, {}, {}, 0
   for n = 1, #found, 2 do
     if found[n] ~= '' then
       members[#members + 1] = found[n]
@@ -73,11 +73,11 @@ local function sweep(key, headAt${hosts ? ', state' : ''})
   for n in pairs(queue.forgotten(heads)) do
     gone[#gone + 1] = members[n]
     local isScheduled = scores[n] >= ${SCHEDULED}
-    if isScheduled then onTime = onTime + 1 end
+    if isScheduled then scheduledGone = scheduledGone + 1 end
     ${hosts ? `queue.count({heads[n]}, isScheduled and 'scheduled' or state, -1)` : ''}
   end
   each('ZREM', key, gone)
-  if onTime > 0 then queue.set('scheduled', queue.scheduled - onTime) end
+  if scheduledGone > 0 then queue.set('scheduled', queue.scheduled - scheduledGone) end
   return #members
 end
 while place and left > 0${hosts ? ` and queue.changes() < ${LANES_PER_SCRIPT}` : ''} do

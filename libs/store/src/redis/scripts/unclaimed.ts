@@ -84,10 +84,10 @@ for at = 1, #ARGV[3], 22 do
     births[hash] = math.max(births[hash] or 0, birth)
   end
 end
-local known = #hashes > 0 and call('HMGET', queue.marks, unpack(hashes)) or {}
+local stored = #hashes > 0 and call('HMGET', queue.marks, unpack(hashes)) or {}
 for n = 1, #hashes do
   local birth = births[hashes[n]]
-  if not known[n] or tonumber(known[n]) < birth then
+  if not stored[n] or tonumber(stored[n]) < birth then
     marks[#marks + 1], marks[#marks + 2] = hashes[n], string.format('%.0f', birth)
   end
 end
