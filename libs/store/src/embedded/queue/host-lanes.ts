@@ -29,8 +29,8 @@ const PAGE = 16;
  * The waiting entries of a per-host queue: one lane per host.
  *
  * A lane is in the index of turns (turns.ts) while it has waiting entries and fewer than `maxLeased` entries in
- * progress. An empty lane stays in the index until its host is due, so that the host's new entries can't be leased
- * sooner. Then its record is deleted, unless it has counts.
+ * progress. An empty lane stays in the index until its host is due. Otherwise, the host's new entries could be leased
+ * too soon. Then its record is deleted, unless it has counts.
  *
  * Use it inside a transaction, and flush it at the end.
  */
@@ -139,10 +139,7 @@ export class HostLanes {
     return this.state.queue.unsweptDrops > 0 && entry.birth <= this.ofEntry(entry).dropped;
   }
 
-  /**
-   * If the entry was dropped, stops counting it as stored and returns true. Such an entry counts in no state. See
-   * `freed` for leased entries.
-   */
+  /** Returns true if the entry was dropped, and no longer counts it as stored. For leased entries, see `freed`. */
   dismiss(entry: Entry): boolean {
     if (!this.isDropped(entry)) return false;
     this.use(this.ofEntry(entry)).voided--;
@@ -155,8 +152,8 @@ export class HostLanes {
   }
 
   /**
-   * Counts that an entry has left its lease, at `until` (ms since the epoch), or now if `until` is later. Returns false
-   * if the entry was dropped, so the queue no longer counts it as leased.
+   * Counts that an entry has left its lease, at `until` (ms since the epoch) or now, whichever is earlier. Returns
+   * false if the entry was dropped, because the queue no longer counts it as leased.
    */
   freed(entry: Entry, until: number): boolean {
     return this.free(this.use(this.ofEntry(entry)), entry, until);
@@ -180,14 +177,14 @@ export class HostLanes {
     if (lane.storedWaiting === 0) lane.cameAt = Math.min(lane.cameAt ?? Infinity, this.timeAt(at));
   }
 
-  /** The queue's time when the clock was at `at`, but at most the present. */
+  /** Converts a clock time to the queue's time, but to no later than the present. */
   private timeAt(at: number): number {
     return this.time - Math.max(0, this.clock - at);
   }
 
   /**
-   * If the entry's lane has been read, counts the entry as waiting, because it is due since `until`. Don't flush after
-   * this, because the entry hasn't moved.
+   * If the entry's lane has been read, counts the due entry as waiting. `until`: when it came due. The entry doesn't
+   * move, so don't flush after this.
    */
   countDue(entry: Entry, state: Exclude<HeldState, 'dead'>, until: number): void {
     const lane = this.records.loaded(entry.word(0), entry.hostWord);
@@ -219,7 +216,7 @@ export class HostLanes {
   }
 
   /**
-   * Counts the items with 1 in `there`, which the open sync's layers have gained (`by`: 1) or lost (-1). `names`: their
+   * Counts the items with 1 in `there`. The open sync's layers have gained (`by`: 1) or lost (-1) them. `names`: their
    * hosts' names. Without names, or once the queue has the maximum number of hosts, counts only hosts with a lane.
    * Flushes.
    */
@@ -262,7 +259,10 @@ export class HostLanes {
     return { urls: maxUrls - this.foundIn(lane), stored: lane.stored };
   }
 
-  /** Fills a basket from the lanes that are due, in turn, with at most `most` entries from each. Flushes first. */
+  /**
+   * Fills a basket from the lanes that are due, in the order of their turns, with at most `most` entries from each.
+   * Flushes first.
+   */
   take(basket: Basket, most?: number): void {
     this.flush();
     let left = this.store.database.sizes.lanesPerLease;
@@ -338,12 +338,12 @@ export class HostLanes {
     const readyAt = this.readyOf(lane);
     if (lane.inProgress >= maxLeased) return 0;
     if (lane.waiting === 0) return Math.max(readyAt > time ? readyAt : 0, this.endOfPeriod(lane));
-    // A block that has ended by then.
+    // The lane has its turn no earlier than its block ends.
     const block = Math.min(lane.blockedUntil + time - this.clock, time);
     return Math.max(readyAt, this.servableAt(lane), block);
   }
 
-  /** Since when the lane could have been served, apart from its host's delay. */
+  /** When the lane could have been served, ignoring its host's delay. */
   private servableAt({ storedWaiting, dueAt, cameAt, freedAt }: HostLane): number {
     if (storedWaiting === 0) return Math.max(cameAt ?? this.time, freedAt ?? 0);
     return dueAt > 0 ? dueAt : (freedAt ?? this.time);

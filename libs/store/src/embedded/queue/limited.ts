@@ -7,8 +7,8 @@ type Limits = Pick<HostLanes, 'room' | 'roomOf'>;
 
 /**
  * Returns Added.Limited for each new item that would exceed its host's `maxUrls` or the queue's limit on hosts, and 0
- * for all other items. `present` finds the items that are not new. Copies of an item count once, and get the same
- * answer. Undefined if no item is limited.
+ * for all other items. Undefined if it limits no item. `present` finds the items that aren't new. Copies of an item
+ * count once and get the same answer.
  */
 export function limited(
   lanes: Limits,
