@@ -45,8 +45,8 @@ export class Routes {
   }
 
   /**
-   * Classifies a request. An export is a stream. So is a body that isn't JSON, if the route accepts one, because it is
-   * read in blocks, and only the bytes held at a time count. A JSON body above `maxBodyBytes` is refused unread.
+   * Classifies a request. An export is a stream. So is a body that isn't JSON, if the route accepts one: the service
+   * reads it in blocks, and only the bytes in memory count. A JSON body above `maxBodyBytes` is refused unread.
    */
   classOf(request: Pick<IncomingMessage, 'method' | 'url' | 'headers'>): RequestClass {
     const { method = '', url = '', headers } = request;

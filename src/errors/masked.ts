@@ -1,4 +1,4 @@
-/** A line break pasted with a secret, as it is or as JSON escapes it. */
+/** A line break that was pasted with a secret, raw or escaped as in JSON. */
 const BREAK = String.raw`[\n\r\t]|\\+[nrt]`;
 const PART = String.raw`(?:[\w-]|${BREAK})+`;
 

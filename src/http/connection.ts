@@ -34,9 +34,9 @@ export function connectionOf(socket: Connected): Connection {
 }
 
 /**
- * A connection's exchanges. They begin one at a time, in the order of the requests. A pipelined request after one that
- * changes data must wait for that one's answer (RFC 9112, 9.3.2). It also means that the service prepares at most one
- * answer for a client that doesn't read.
+ * A connection's exchanges. They begin one at a time, in the order of the requests. A pipelined request must wait for
+ * the answer to an earlier request that changes data (RFC 9112, 9.3.2). This order also means that the service prepares
+ * at most one answer for a client that doesn't read.
  */
 export class Connection {
   /** The caller charged for requests with unknown credentials. */
