@@ -83,8 +83,8 @@ describe('a body that is refused before it is sent, on a connection that ends wi
       }
       client.socket.end();
       await until('the connection is closed', async () => client.closed);
-      // The service cuts off a client after LINGER_MS of real time, 20 times as long as an attempt takes. Only an attempt
-      // that took longer is repeated, until the test's time is over; any other has to end without an error.
+      // The service cuts off a client after LINGER_MS of real time, 20 times as long as an attempt takes. Only an
+      // attempt that took longer is repeated, until the test's time is over; any other has to end without an error.
       const late = performance.now() - began > LINGER_MS;
       if (!late) expect(client.errors).toEqual([]);
       return client.errors.length === 0;

@@ -50,7 +50,9 @@ export async function cacheCode(folder: string, banner: string): Promise<void> {
   await runOnce(program, join(folder, 'data'));
 }
 
-/** esbuild leaves them in regular expressions. Without them, the loader can read the body as latin1, which is faster. */
+/**
+ * esbuild leaves them in regular expressions. Without them, the loader can read the body as latin1, which is faster.
+ */
 const NOT_ASCII = /[^\0-\x7f]/g;
 const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 

@@ -40,8 +40,8 @@ const IDNA = { checkBidi: true, checkJoiners: true };
 
 /**
  * Returns a host's canonical form: lower-case ASCII after IDNA, or an address in its only canonical form. Removes a
- * single trailing dot (S4). A name with two can't be resolved, and removing only one of them would give a host whose own
- * canonical form differs.
+ * single trailing dot (S4). A name with two can't be resolved, and removing only one of them would give a host whose
+ * own canonical form differs.
  *
  * Doesn't use the runtime's parser, because every key would then depend on its Unicode version (see docs/decisions.md).
  */

@@ -126,8 +126,8 @@ export interface DeadLetterPage {
  * head. Entries with a higher priority go first. Within a priority, order is roughly first in, first out: each segment
  * hands out its entries in the order in which they were queued, but there is no order between segments. An entry that
  * comes back (its lease ended, it was released, its time has come, or it was put back) keeps its priority and goes to
- * the end, behind all waiting entries with its priority and before later ones. Entries that come due between two changes
- * come back in the order of their times. Entries that one change releases have no order among themselves.
+ * the end, behind all waiting entries with its priority and before later ones. Entries that come due between two
+ * changes come back in the order of their times. Entries that one change releases have no order among themselves.
  *
  * A scheduled entry comes back at a fixed time, as if never leased. It counts as discovered at that time. If the clock
  * is set back, scheduled entries wait longer.
@@ -200,22 +200,24 @@ export interface Queue {
   watch(filter: Filter, wake: () => void): () => void;
 
   /**
-   * At most `limit` entries (and MAX_LISTED_ENTRIES) after the cursor `after`, as the query selects them. A call does a
-   * bounded amount of work, so a page may have fewer entries, or none, even if more follow. The pages list each entry
-   * that stays in its place and its state from the first page to the last. In Redis, an entry of a set with `perHost`
-   * may be on two pages if many other hosts leave the queue in the meantime. An entry that had already come back when
-   * the listing began is listed, perhaps twice, even if the queue notices only later. Any other entry that moves,
-   * changes its state or has its lease extended may be listed twice or not at all. They omit forgotten and dropped
-   * entries. With a cursor that this set did not issue, the list starts with the first page, as in other calls. Throws
-   * TypeError for a `host` in a set without `perHost`.
+   * At most `limit` entries (and MAX_LISTED_ENTRIES) after the cursor `after`, as the query selects them. Throws
+   * TypeError for a `host` in a set without `perHost`. With a cursor that this set did not issue, the list starts with
+   * the first page, as in other calls.
+   *
+   * A call does a bounded amount of work, so a page may have fewer entries, or none, even if more follow. The pages
+   * list each entry that stays in its place and its state from the first page to the last. In Redis, an entry of a set
+   * with `perHost` may be on two pages if many other hosts leave the queue in the meantime. An entry that had already
+   * come back when the listing began is listed, perhaps twice, even if the queue notices only later. Any other entry
+   * that moves, changes its state or has its lease extended may be listed twice or not at all. The pages omit forgotten
+   * and dropped entries.
    */
   entries(filter: Filter, query: EntryQuery, limit: number, after?: string): Promise<EntryPage>;
 
   /**
    * Drops the entries with these ids from `entries`. They are never leased again, and settling them or putting them
    * back returns Settled.Unknown, as for forgotten entries. Their items stay visited and count towards `maxUrls`, even
-   * after a sync that was open then, unless they were scheduled, because a sync doesn't keep scheduled items. As with
-   * forgotten entries, the queue removes dropped ones within minutes, and counts them until then.
+   * after a sync that was open then. This doesn't apply to scheduled entries, because a sync doesn't keep their items.
+   * As with forgotten entries, the queue removes dropped ones within minutes, and counts them until then.
    *
    * Per id: Settled.Done, or Settled.Unknown if `entries` no longer lists the entry with this id. In that case, the
    * entry was settled, forgotten or dropped, or it moved because it was leased or came back to the queue. Extending a

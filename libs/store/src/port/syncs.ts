@@ -42,7 +42,9 @@ export interface Sync {
   readonly new: number;
   /** I: items in the filter, not counting newly listed ones. After the sync has ended, as of its end. */
   readonly items: number;
-  /** K: how many of I stay, because they were listed, added or queued since the sync opened, and were not removed since. */
+  /**
+   * K: how many of I stay, because they were listed, added or queued since the sync opened, and were not removed since.
+   */
   readonly kept: number;
   /** Bytes of the layers that the sync fills, or 0 once it has ended. */
   readonly bytes: number;
@@ -109,8 +111,8 @@ export interface Syncs {
   open(filter: Filter, plan: SyncPlan, operation: Operation, quota?: Quota): Promise<Sync>;
 
   /**
-   * The sync with this id. Resets the sync's idle time, but a store need not persist that, so after a crash, `tend` may
-   * use the time of an earlier call.
+   * The sync with this id. Resets the sync's idle time. A store need not persist this: after a crash, `tend` may use
+   * the time of an earlier call.
    */
   get(filter: Filter, id: string): Promise<Sync>;
 

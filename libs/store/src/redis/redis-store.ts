@@ -65,8 +65,8 @@ export interface RedisStoreOptions extends ConnectionOptions {
   /** How long a sync may go without a call before it is abandoned, in ms. */
   readonly syncIdleMs?: number;
   /**
-   * Limit on removals from a filter while a sync is open, which the sync notes. The store abandons a sync that goes
-   * somewhat beyond it. If hosts choose the segments, each segment may note this many, and the sum is checked later.
+   * Limit on the removals that an open sync notes. It is approximate: the store abandons a sync that goes somewhat
+   * beyond it. If hosts choose the segments, each segment may note this many, and the sum is checked later.
    */
   readonly maxSyncForgets?: number;
   /**

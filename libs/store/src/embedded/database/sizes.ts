@@ -1,7 +1,7 @@
 /**
- * Size of a value that fills one LMDB page, in bytes. For a value of several pages, LMDB searches for that many
- * adjacent free pages, and then carries every free page that it has seen along from commit to commit. After a
- * checkpoint, which frees thousands of pages, queuing a URL took four times the CPU.
+ * Size of a value that fills one LMDB page, in bytes. For a larger value, LMDB searches for adjacent free pages. From
+ * then on, it carries every free page that it has seen from commit to commit. After a checkpoint, which frees thousands
+ * of pages, queuing a URL took four times the CPU.
  */
 export const ONE_PAGE_BYTES = 4_096 - 64;
 
@@ -50,7 +50,10 @@ export interface Sizes {
   readonly sweptPerSlice: number;
   /** Number of log rows that one sweep step reads. Full rows have a thousand entries. */
   readonly sweptRowsPerSlice: number;
-  /** Number of lanes whose first row is kept in memory. Each row takes at most one page, unless it holds a single long entry. */
+  /**
+   * Number of lanes whose first row is kept in memory. Each row takes at most one page, unless it holds a single long
+   * entry.
+   */
   readonly headRows: number;
   /** Number of items in one turn's changes, which take 2 to 10 ms. */
   readonly itemsPerTurn: number;

@@ -90,8 +90,8 @@ export class QueueState {
   }
 
   /**
-   * `headDiscoveredAt`: when the next entry to be leased was discovered, if there is one. `overdue`: entries that are no
-   * longer in these states, although they haven't moved yet. `overdue` may date from an earlier commit.
+   * `headDiscoveredAt`: when the next entry to be leased was discovered, if there is one. `overdue`: entries that are
+   * no longer in these states, although they haven't moved yet. `overdue` may date from an earlier commit.
    */
   stats(
     now: number,

@@ -14,7 +14,6 @@ export class HashTable {
   private readonly shards: (Shard | undefined)[] = new Array<undefined>(SHARDS).fill(undefined);
   private entries = 0;
 
-  /** Number of hashes. */
   get size(): number {
     return this.entries;
   }

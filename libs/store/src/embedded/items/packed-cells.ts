@@ -85,7 +85,6 @@ export function removeCounters(
   return packed;
 }
 
-/** The smallest of the item's counters. */
 export function smallestCounter(
   bytes: Uint8Array,
   base: number,

@@ -61,7 +61,7 @@ export class DueIndex {
     this.key.set(state.key);
   }
 
-  /** Changes how many of a lease's entries end their lease at `at`. The next flush writes the change. */
+  /** Adds `change` to the number of the lease's entries whose leases end at `at`. The next flush writes the number. */
   countEnds(lease: number, at: number, change: number): void {
     if (this.last?.lease !== lease || this.last.at !== at) {
       const name = `${lease} ${at}`;

@@ -121,7 +121,6 @@ export class HostLanes {
     if (lane.waiting > 0 && lane.dueAt > this.time) this.setTurn(lane, 0);
   }
 
-  /** Drops a lane's entries. */
   drop(lane: HostLane): void {
     const { queue } = this.state;
     const dropped = this.use(lane).drop(queue.clock);
@@ -241,7 +240,6 @@ export class HostLanes {
     this.use(lane);
   }
 
-  /** The name of an entry's host. */
   nameOf(entry: Entry): string {
     return this.ofEntry(entry).name;
   }

@@ -136,7 +136,7 @@ export class TodoQueue {
     return answers;
   }
 
-  /** Counts the items that the open sync's layers got or lost. See HostLanes.keep. */
+  /** Counts the items that the open sync's layers gained or lost. See HostLanes.keep. */
   keep(host: Uint32Array | undefined, there: Uint8Array, by: number, names?: readonly string[]): void {
     if (host) this.lanes?.keep(host, there, by, names);
   }

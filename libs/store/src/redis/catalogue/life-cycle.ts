@@ -211,8 +211,8 @@ export class LifeCycle {
   }
 
   /**
-   * Removes dead instances' unfinished filters. Returns false if there were none. Throws if it couldn't remove any of
-   * them, because unfinished filters must not make a call exceed its quota.
+   * Removes dead instances' unfinished filters. Returns false if there were none. If it can remove none of them, throws
+   * the first error, because unfinished filters must not make a call exceed its quota.
    */
   private async freeStale(prefix: string, deadline: number): Promise<boolean> {
     const now = await this.catalogue.now(deadline);

@@ -41,13 +41,23 @@ end
 /**
  * A segment's entries, without forgotten ones, in the states in which the next lease would find them. The order of
  * places never changes, so the list has every entry that stays. Entries whose lease is extended between two pages may
- * appear twice or not at all. KEYS: 3 and on, the queue's. ARGV: 3 letters of the sections to read, 4 where to begin:
- * '', or the place from the previous reply, 5 maximum number of entries, 6 approximate number to read, 7 the letter of
- * the state to list, or '' for all, 8 attempts that make a dead letter (0: no limit). If the queue is per-host: 9 the
- * lane of the entries, or ''. Returns the length of the next place (1 byte), that place, empty at the end: the
- * section's letter, when the walk began (6) and where to continue; how many more entries could be read (2); then for
- * each entry: length of its place (1), its place (entry-places.ts), its state (1), when it comes back, in ms (6; 0 if
- * it has no time), length of a dead letter's reason (2), reason, length of the host's name (2), name, entry.
+ * appear twice or not at all. KEYS: 3 and on, the queue's. ARGV:
+ *
+ *   3 letters of the sections to read
+ *   4 where to begin: '', or the place from the previous reply
+ *   5 maximum number of entries
+ *   6 approximate number to read
+ *   7 the letter of the state to list, or '' for all
+ *   8 attempts that make a dead letter (0: no limit)
+ *   9 in a per-host queue: the lane of the entries, or ''
+ *
+ * Returns:
+ *
+ *   the length of the next place (1 byte), and that place, empty at the end: the section's letter, when the walk began
+ *     (6), and where to continue
+ *   how many more entries could be read (2)
+ *   for each entry: length of its place (1), its place (entry-places.ts), its state (1), when it comes back, in ms (6;
+ *     0 if it has no time), length of a dead letter's reason (2), reason, length of the host's name (2), name, entry
  */
 export const entriesScript = forQueues((hosts) => ({
   name: 'unseenEntries',

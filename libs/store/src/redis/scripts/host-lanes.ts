@@ -68,8 +68,8 @@ export function hostLimits(
  *   queue.freed     counts that leases of these entries ended at these times
  *   queue.delay     delays the hosts of entries, if they have lanes
  *   queue.add       adds entries at the ends of their lanes. `dueTimes`: when they came due, in order of time.
- *   queue.flush     gives the changed lanes their turns, writes their records, and wakes waiting callers. Call it before
- *                   anything reads `queue.turns` or `queue.waiting`, and before the queue is saved.
+ *   queue.flush     gives the changed lanes their turns, writes their records, and wakes waiting callers. Call it
+ *                   before anything reads `queue.turns` or `queue.waiting`, and before the queue is saved.
  */
 export const HOST_LANES = `${LANE_RECORDS}${PACK_LANE}${APPEND}
 local limits, used, min, max = {}, {}, math.min, math.max

@@ -24,12 +24,11 @@ export const tooManyMarks = (max: string) =>
  * begins, the marks become the old marks. Every move of an entry checks its marks, so the sweep visits each place once.
  * It starts with the waiting entries, in each log from the head to the chunk that was last when the sweep began, and
  * rewrites chunks with forgotten entries. Leases, delayed entries and dead letters follow. In a per-host queue, it
- * scans the chunks of all lanes, and deletes a chunk before the head of its log, because its entries were dropped. A
- * scan cursor is valid only in the server run that gave it.
+ * scans the chunks of all lanes. It deletes chunks before the heads of their logs, because the entries there were
+ * dropped. A scan cursor is valid only in the server run that gave it.
  *
- * KEYS: as in scripts that change the queue. ARGV: 3 'made', 4 marks without a sweep, 5 entries to read, 6
- * and 7 see sweep-turn.ts.
- * Returns '1' if more steps are needed, else '0', or see sweep-turn.ts.
+ * KEYS: as in scripts that change the queue. ARGV: 3 'made', 4 marks without a sweep, 5 entries to read, 6 and 7 see
+ * sweep-turn.ts. Returns '1' if more steps are needed, else '0', or see sweep-turn.ts.
  */
 export const sweepScript = forQueues((hosts) => ({
   name: 'unseenSweep',

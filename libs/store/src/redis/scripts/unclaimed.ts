@@ -62,10 +62,14 @@ if ${IS_LATE} then
 end`;
 
 /**
- * One step that removes entries from before the commit. KEYS: 3 and on, the queue's. ARGV: 3 births (6 bytes) and
- * hashes of entries whose items are unclaimed, 4 the server's run id from the first step, '' in the first step itself;
- * 5 '1' in the last step. Returns the id of this run, or '' if all are removed. In another run, it changes nothing,
- * because a failover may have lost earlier steps.
+ * One step that removes entries from before the commit. KEYS: 3 and on, the queue's. ARGV:
+ *
+ *   3 births (6 bytes) and hashes of entries whose items are unclaimed
+ *   4 the server's run id from the first step, '' in the first step itself
+ *   5 '1' in the last step
+ *
+ * Returns the id of this run, or '' if all are removed. In another run, it changes nothing, because a failover may have
+ * lost earlier steps.
  */
 export const removeUnclaimedScript = forQueues((hosts) => ({
   name: 'unseenRemoveUnclaimed',

@@ -32,8 +32,8 @@ interface Parts {
 
 /**
  * Removes scheduled entries of items that a committed sync has forgotten (scripts/unclaimed.ts). This includes entries
- * that came due while the sync was open, unless the sync has their items. Births and hashes identify entries, because
- * in a set that ages, an item may have expired while a later entry for it waits that was never scheduled.
+ * that came due while the sync was open, unless the sync has their items. Births and hashes identify entries. The hash
+ * alone is not enough: in a set that ages, an expired item may have a later entry that was never scheduled.
  */
 export class Unclaimed {
   /** Removals in progress, by generation and first layer. */

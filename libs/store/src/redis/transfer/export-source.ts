@@ -16,8 +16,8 @@ import { together } from '../connection/transaction.js';
 import type { Views } from '../catalogue/views.js';
 
 /**
- * How often `queue` repeats its last two steps at most, if entries keep passing through the whole queue. Few entries
- * do, so it misses almost none.
+ * Maximum number of times that `queue` repeats its last two steps if entries keep passing through the whole queue. Few
+ * entries do, so it misses almost none.
  */
 const ROUNDS = 10;
 
