@@ -16,8 +16,8 @@ export interface RequestClass {
 }
 
 /**
- * The routes, for admission, which runs before the framework. It uses a second instance of the framework's router with
- * the same routes, so it decodes and matches paths exactly as the framework does.
+ * The routes, for admission, which runs before the framework. It uses a second instance of the framework's router, with
+ * the same routes. So it decodes and matches paths exactly as the framework does.
  */
 export class Routes {
   private readonly router = createRouter(ROUTER_OPTIONS);

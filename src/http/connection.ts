@@ -75,8 +75,8 @@ export class Connection {
 
   /**
    * Calls `start` once all earlier requests have been answered. Closes a connection with too many waiting requests. A
-   * response's `close` event doesn't show that an exchange has ended, because if a connection breaks, only the first of
-   * its pipelined requests gets this event.
+   * response's `close` event doesn't show that an exchange has ended: if a connection breaks, only the first of its
+   * pipelined requests gets this event.
    */
   begin(request: IncomingMessage, response: ServerResponse, start: Start): void {
     // If the socket isn't writable, no request can be answered, even if Node still reads requests from it.

@@ -22,8 +22,8 @@ const VISIBLE_ASCII = /^[!-~]{1,255}$/;
  * malformed key, and IDEMPOTENCY_KEY_REUSED for an id that was generated for another request.
  *
  * The fingerprint tells a repeat from a reuse of the key for another request. With a caller's key, which may be
- * repeated for a day, it is a cryptographic digest. With a generated id, it is a CRC-32, because it is computed for
- * every request, and only has to detect mistakes by the one client that got the id.
+ * repeated for a day, it is a cryptographic digest. With a generated id, it is a CRC-32: it is computed for every
+ * request, and only has to detect mistakes by the one client that got the id.
  */
 export function operationOf(request: Request): Operation {
   const context = contextOf(request.raw);

@@ -24,7 +24,7 @@ export function CursorOption(): PropertyDecorator {
 
 /**
  * Cursors for one list in one generation of a visited set. A store that gets a cursor it didn't issue reads the first
- * page, so a drop with another list's cursor would drop the wrong URLs. To prevent that, a caller's cursor is a seal
+ * page. So a drop with another list's cursor would drop the wrong URLs. To prevent that, a caller's cursor is a seal
  * followed by the store's cursor. The seal is a hash of the list and of the store's cursor.
  */
 export class ListCursor {

@@ -42,9 +42,7 @@ export interface Sync {
   readonly new: number;
   /** I: items in the filter, not counting newly listed ones. After the sync has ended, as of its end. */
   readonly items: number;
-  /**
-   * K: how many of I stay, because they were listed, added or queued since the sync opened, and were not removed since.
-   */
+  /** K: how many of I stay. They were listed, added or queued after the sync opened, and not removed afterwards. */
   readonly kept: number;
   /** Bytes of the layers that the sync fills, or 0 once it has ended. */
   readonly bytes: number;

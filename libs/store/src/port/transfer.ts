@@ -92,7 +92,7 @@ export interface Transfer {
   /**
    * A filter's contents except its operation records, while the filter is in use. Segments are read one after another,
    * and the cells of each are a snapshot. If the filter grows, each layer of a segment is a separate snapshot, and the
-   * open one comes first. Since an item lives in one segment and layer, the export has the effects of every call that
+   * open one comes first. An item lives in one segment and layer. So the export has the effects of every call that
    * returned before it began, minus later removals. If an item changes during the export, the export has the whole
    * change or none of it. A queue entry or dead letter is missing only if it was acknowledged or purged (but see
    * exportParts), and may appear twice. Throws the errors that `Counters` lists, and StaleFilterError also if the

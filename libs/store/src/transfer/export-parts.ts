@@ -80,7 +80,7 @@ export interface SegmentSource {
  * hidden later was removed after the export began. The queue is read after the hidden items, so an item that is added
  * again is discovered again.
  *
- * If the filter grows, all this applies to the open layer, which is therefore read first and held in memory while the
+ * If the filter grows, all this applies to the open layer. So that layer is read first, and held in memory while the
  * queue is read. Closed layers are read after it. They get no new items, and their cells at zero stay zero. So even in
  * the export, an item is in the oldest layer that claims it.
  */

@@ -58,7 +58,8 @@ export interface Sizes {
   /** Number of items in one turn's changes, which take 2 to 10 ms. */
   readonly itemsPerTurn: number;
   /**
-   * Rebuild a table of hidden items once this many of its items are no longer hidden, if they are at least half of it.
+   * Rebuild a table of hidden items once this many of its items are no longer hidden, and these are at least half of
+   * it.
    */
   readonly shownPerTable: number;
 }

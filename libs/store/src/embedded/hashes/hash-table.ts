@@ -35,10 +35,7 @@ export class HashTable {
   }
 }
 
-/**
- * Takes the upper bits of the second word, because all URLs of a host may share the first word, and placeOf uses the
- * last.
- */
+/** Takes the upper bits of the second word. All URLs of a host may share the first word, and placeOf uses the last. */
 function shardOf(words: Uint32Array, at: number): number {
   return (words[at + 1] as number) >>> (32 - SHARD_BITS);
 }

@@ -106,8 +106,8 @@ export class DueIndex {
   }
 
   /**
-   * The first row that is due. If a row's time is so late that the clock must have been set back, the row also counts
-   * as due, unless its entries are scheduled. If no row is due, remembers when the next one will be.
+   * The first row that is due. A row also counts as due if its time is so late that the clock must have been set back,
+   * except for scheduled entries. If no row is due, remembers when the next one will be.
    */
   next(now: number): Due | undefined {
     const end = this.nextEnd(now);

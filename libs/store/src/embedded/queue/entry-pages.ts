@@ -42,7 +42,8 @@ interface Section {
 
 /**
  * In the order in which entries move through them, so that the walk misses no entry. The first sections have the
- * entries that were due when the walk began, because the queue may move these to the waiting ones at any time.
+ * entries that were due when the walk began. They come first because the queue may move these entries to the waiting
+ * ones at any time.
  */
 const SECTIONS: readonly Section[] = [
   {

@@ -41,8 +41,8 @@ export class HostLane implements Lane {
   dueAt = 0;
   turn = 0;
   /**
-   * Number of the host's URLs that were discovered and not forgotten: in this `period`, and in the layers whose first
-   * one has the number `base`.
+   * Number of the host's URLs that were discovered and not forgotten. Counts only URLs of this `period`, and of the
+   * layers whose first one has the number `base`.
    */
   found = 0;
   period = 0;

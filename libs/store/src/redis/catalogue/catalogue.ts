@@ -63,7 +63,7 @@ const NAME_SETS: Readonly<Record<EntryState, string>> = {
 
 /**
  * The share of its time for which a call waits for another change of an entry. The rest is for its own work and one
- * slow last read, so that it can report a busy filter instead of a timeout.
+ * slow last read. So it can report a busy filter instead of a timeout.
  */
 const PATIENCE = 3 / 4;
 

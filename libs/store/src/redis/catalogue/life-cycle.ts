@@ -130,8 +130,8 @@ export class LifeCycle {
    * the meantime. Waits for other changes of the entry, and finishes a change that is stale or belongs to an earlier
    * attempt of the same operation. `recalled` turns the record of a completed operation into an answer.
    *
-   * Each round looks for the record after reading the entry. So if another attempt of the operation publishes between
-   * the two reads, this call finds its record or a changed entry, and does nothing twice.
+   * Each round looks for the record after reading the entry. Another attempt of the operation may publish between the
+   * two reads. This call then finds its record or a changed entry, and does nothing twice.
    */
   private async onEntry<T>(
     verb: string,

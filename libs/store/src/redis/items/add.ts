@@ -12,8 +12,8 @@ import { addSyncCounts, end, head, keptOfHosts, open, openQueue, openRange, shar
 import { addTo, answered, claims } from './passes.js';
 
 /**
- * See Counters.add. An item that the sync's layers claim is not new. The add leaves it unchanged or, if the filter
- * ages, extends its lifetime in all layers that claim it, both the filter's own and the sync's.
+ * See Counters.add. An item that the sync's layers claim is not new. The add leaves it unchanged. If the filter ages,
+ * the add extends its lifetime in all layers that claim it, both the filter's own and the sync's.
  */
 export function add(frame: Frame): string {
   const { ages, queued, hosts, visits = false } = frame.task;

@@ -201,8 +201,8 @@ export function pieceKey({ pieces }: Pick<SegmentKeys, 'pieces'>, layer: number,
 }
 
 /**
- * The key of the removals noted during a sync. It has the number of the sync's first layer, so that a late cleanup
- * after one sync cannot delete the key of the next.
+ * The key of the removals noted during a sync. It has the number of the sync's first layer. Otherwise, a late cleanup
+ * after one sync could delete the key of the next.
  */
 export function removedKey({ removed }: Pick<SegmentKeys, 'removed'>, base: number): string {
   return `${removed}:${base}`;

@@ -33,7 +33,7 @@ return redis.call('HSET', KEYS[1], '', '')`,
 
 /**
  * Usage is stored as "<filters> <bytes>" for every prefix of a name that ends with one of PREFIX_ENDS. So the time for
- * a quota check doesn't depend on the number of filters, and the time for a change is proportional to the number of
+ * a quota check doesn't depend on the number of filters. The time for a change is proportional to the number of
  * separators in the filter's name. A filter's bytes are those of its layers and its sync's layers, including layers in
  * creation. The field '' says whether the usage has been counted. The Lua variable `usage` is the key.
  */

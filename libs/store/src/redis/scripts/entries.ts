@@ -12,9 +12,10 @@ export const STATE_LETTERS = { waiting: 'w', leased: 'l', delayed: 'd', schedule
 
 /**
  * The sections of a walk, in the order in which entries move through them, so that the walk misses no entry. The first
- * sections, in capital letters, have the entries that were due when the walk began, because the queue may move these to
- * the waiting ones at any time. `states`: the states in which a section lists its entries when the walk begins. While a
- * commit checks scheduled entries, those that are due stay scheduled. `placeBytes`: the size of a place in a cursor.
+ * sections, in capital letters, have the entries that were due when the walk began. They come first because the queue
+ * may move these entries to the waiting ones at any time. `states`: the states in which a section lists its entries
+ * when the walk begins. While a commit checks scheduled entries, those that are due stay scheduled. `placeBytes`: the
+ * size of a place in a cursor.
  */
 export const SECTIONS = [
   { letter: 'L', states: 'wx', placeBytes: 18 },

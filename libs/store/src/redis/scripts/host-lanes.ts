@@ -5,8 +5,8 @@ import { APPEND, chunkOf, takeFrom } from './lanes.js';
 
 /*
  * Lua for the lanes of an open per-host queue: one lane per host. A lane's id is the first two words of the host's
- * hash. The first word is also the first word of the hash of each of the host's items, so an entry has only the second
- * one (4 bytes), before its payload.
+ * hash. The hash of each of the host's items begins with the same first word. So an entry has only the second one (4
+ * bytes), before its payload.
  *
  *   lanes          lane id (8 bytes) -> the lane's record (lane-records.ts)
  *   due            turn (6 bytes) .. lane id -> when the lane may be leased from, in the queue's time
@@ -37,7 +37,7 @@ import { APPEND, chunkOf, takeFrom } from './lanes.js';
 
 /**
  * Maximum number of lanes that one lease takes entries from, and of items or ids in a script on such a queue. Must not
- * change after 1.0: each script of a batch has an operation record, named by the script's number, so a repeat must
+ * change after 1.0. Each script of a batch has an operation record, named by the script's number, so a repeat must
  * split the batch as the first attempt did.
  */
 export const LANES_PER_SCRIPT = 50;

@@ -13,7 +13,7 @@ import { newLogs } from './queue-state.js';
 
 /**
  * The value of field '' in `lanes`. It is too long for the compact form of a small hash (`hash-max-listpack-value` is
- * 64 bytes by default), in which Redis would search the whole list for each lane.
+ * 64 bytes by default). In that form, Redis would search the whole list for each lane.
  */
 export const NO_LANE = '-'.repeat(65);
 
@@ -55,7 +55,7 @@ export const LANE_GROUPS = [
 const [SETTINGS] = LANE_GROUPS;
 
 /**
- * Value of `lane.groups` once a number of a group was set: before the record is packed, any group may have numbers
+ * Value of `lane.groups` once a number of a group was set. Until the record is packed, any group may then have numbers
  * other than 0.
  */
 const ANY_GROUP = 255;

@@ -179,8 +179,8 @@ ${ANSWER_PAGE}`,
 };
 
 /**
- * First lines of scripts that fill a segment. The counts come last. Once a segment has them, these scripts are no-ops,
- * because a command from a lost connection may arrive when the segment is already in use.
+ * First lines of scripts that fill a segment. The counts come last. Once a segment has them, these scripts are no-ops:
+ * a command from a lost connection may arrive when the segment is already in use.
  */
 export const UNFILLED = `
 if call('HEXISTS', meta, 'filled') == 1 then return 'OK' end
