@@ -16,8 +16,8 @@ export interface Geometry {
   readonly pagesPerSegment: number;
   readonly segments: number;
   /**
-   * Number of runs of segments, with HOST_HASH_SCHEME. An item's host chooses the run, and the rest of its hash chooses
-   * the segment in it. `segments` is a multiple of it.
+   * Number of runs of segments, with HOST_HASH_SCHEME. `segments` is a multiple of this number. An item's host chooses
+   * a run, and the rest of the item's hash chooses a segment in that run.
    */
   readonly spread?: number;
 }

@@ -26,7 +26,7 @@ export interface Segmentation {
   readonly allocatedBytes?: (bytes: number) => number;
   /**
    * Number of runs of segments, if URLs' hosts choose the run (HOST_HASH_SCHEME). The number of segments is a multiple
-   * of it.
+   * of this number.
    */
   readonly spread?: number | undefined;
 }

@@ -70,10 +70,10 @@ export const Kept = {
 } as const;
 
 /**
- * Keeps the items of an input list and forgets all others. A sync fills new layers next to the filter's own. While it
- * is open,
+ * Keeps the items of an input list and forgets all others. A sync fills new layers next to the filter's own. While a
+ * sync is open,
  *
- * - `check` finds items that either of them claims;
+ * - `check` finds items that the filter's own layers or the new ones claim;
  * - `add` stores an item in both if neither claims it, and the item is new. An item that the own layers claim is also
  *   stored in the new layers. An item that only the new layers claim is not new, and stays only there;
  * - `keep` stores in the new layers only, unless the item was removed since the sync was opened;

@@ -6,9 +6,9 @@
 export const ONE_PAGE_BYTES = 4_096 - 64;
 
 /**
- * Row sizes, and limits that keep a transaction or event-loop turn to a few milliseconds. The next one continues the
- * work. Tests use small sizes, so that one piece of work takes several. `rowBytes`, `leasePortion` and `blockBytes` are
- * part of the format, so a directory must always be opened with the same values.
+ * Row sizes, and limits that keep a transaction or event-loop turn to a few milliseconds. The next transaction or turn
+ * continues the work. Tests use small sizes, so that one piece of work takes several of them. `rowBytes`,
+ * `leasePortion` and `blockBytes` are part of the format, so a directory must always be opened with the same values.
  */
 export interface Sizes {
   /** Size of a row of packed entries, marks or removals, in bytes, unless a single entry is longer. */

@@ -228,8 +228,8 @@ export function dueKey(generation: Buffer, at: number): Buffer {
 }
 
 /**
- * True if a lease or a delay has ended at `now`. It has also ended if its end is too far ahead, because it then began
- * before the clock was set back.
+ * True if a lease or a delay has ended at `now`. An end that is too far ahead has also passed: the clock was set back
+ * after the lease or delay began.
  */
 export function isOver(until: number, now: number): boolean {
   return until <= now || until > now + MAX_LEASE_MS;

@@ -101,8 +101,8 @@ export class Growth {
   }
 
   /**
-   * Re-creates a segment's keys for all layers from `from` on, which have no items there. A failover may lose keys that
-   * were not yet replicated.
+   * Re-creates a segment's keys for all layers from `from` on. These layers have no items in the segment, but a
+   * failover may have lost keys that were not yet replicated.
    */
   async remake(
     filter: RedisFilter,

@@ -190,7 +190,7 @@ end`
     : '';
 };
 
-/** Voids the visited items' earlier entries. If the filter ages, an item must get a new entry for that. */
+/** Voids the new items' earlier entries. Not for filters that age: there, only a new entry voids an earlier one. */
 const voidEarlier = `
 if added > 0 then
   local fresh = {}

@@ -157,9 +157,9 @@ const ENDED_READ = 1_000;
 const DELAYED_READ = 250;
 
 /**
- * Three functions that return due entries and their times. `endedEntries` returns those whose leases have ended (only
- * their first bytes, idBytes), `dueDelayed` delayed ones, and `dueScheduled` scheduled ones. Entries are in order of
- * time, but those whose times are too late come last. `most`: a lower limit than DELAYED_READ. Needs leases.
+ * Three functions that return due entries and their times: `endedEntries` for ended leases (only the entries' first
+ * bytes, idBytes), `dueDelayed` for delays, and `dueScheduled` for schedules. Entries are in order of time, but those
+ * whose times are too late come last. `most`: a lower limit than DELAYED_READ. Needs leases.
  */
 export const dueEntries = (hosts: boolean): string => `${DUE_BETWEEN}
 local function comeBack(key, most)
