@@ -21,11 +21,12 @@ import { until } from '../support/until.js';
 
 /**
  * Cuts the connection to Redis before and within each request and reply of a mutation. Redis executes only whole
- * requests, and the client reads only whole replies, so it makes no difference at which byte within one the cut comes.
- * A second fault cuts off only the client. The commands that it had sent arrive long after everything is done.
+ * requests, and the client reads only whole replies. So it makes no difference at which byte of a request or reply the
+ * cut comes. A second fault cuts off only the client. The commands that it had sent arrive long after everything is
+ * done.
  *
- * Several lanes run in parallel, each with its own store, proxy and filter, because a client waits a while before it
- * reconnects.
+ * A client waits a while before it reconnects. So several lanes run in parallel, each with its own store, proxy and
+ * filter.
  */
 const LANES = 8;
 const TIMEOUT_MS = 10_000;

@@ -11,7 +11,7 @@ export interface Lane {
   turnAt: number | undefined;
   /** The number of waiting entries when its turn was last decided. */
   waitingBefore: number;
-  /** Since then: when the first of the entries that came due did so, and when the host had room for a lease again. */
+  /** Since then: when the first entry came due, and when the host had room for a lease again. */
   cameAt: number | undefined;
   freedAt: number | undefined;
   /** Forgotten entries may still be stored and count. The model doesn't know when the store removes them. */

@@ -132,8 +132,8 @@ export function planOf(seed: number): Plan {
 }
 
 /**
- * Before the clock is set back, starts a lease or a delay of the longest possible time, whose end is then too far
- * ahead. Lists the entries afterwards.
+ * Before the clock is set back, starts a lease or a delay of the longest possible time. Its end is then too far ahead.
+ * Lists the entries afterwards.
  */
 function aroundSetBacks(random: Random, sets: number, steps: readonly Step[]): Step[] {
   return steps.flatMap((step): Step[] => {

@@ -10,7 +10,7 @@ const CACHE = 'main.cache';
 
 /**
  * Starts the program from its compiled code. Without that file, compiles the body, and writes the file when the process
- * exits. V8 refuses code that was compiled under other flags, and compiles the body instead, so the process that writes
+ * exits. V8 refuses code that was compiled under other flags, and compiles the body instead. So the process that writes
  * the file sets no flags.
  */
 const LOADER = `import { existsSync, readFileSync, writeFileSync } from 'node:fs';
