@@ -29,7 +29,7 @@ export interface Outcome {
 /** The same as in package.json. */
 export const VERSION = '0.1.0';
 
-/** How far ahead the service schedules a URL at most: ten years of 365 days. */
+/** The service schedules a URL at most this far ahead: ten years of 365 days. */
 const MOST_SCHEDULED = 315_360_000;
 
 const ENVIRONMENT = `

@@ -53,7 +53,7 @@ export class ListCursor {
     return seal.digest('base64url').slice(0, SEAL_LENGTH) + inner;
   }
 
-  /** An answer's member `next`. */
+  /** The member `next` of an answer. */
   nextOf(inner: string | undefined): { readonly next?: string } {
     return inner === undefined ? {} : { next: this.seal(inner) };
   }

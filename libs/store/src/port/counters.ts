@@ -108,8 +108,8 @@ export interface Counters {
 
   /**
    * The smallest of the item's counters in the oldest layer that claims it, or 0 if none does. This is an upper bound
-   * on its multiplicity. 15 means 15 or more. Counting filters only. Throws TypeError for a standard filter, which has
-   * bits.
+   * on the item's multiplicity. 15 means 15 or more. Counting filters only. Throws TypeError for a standard filter,
+   * which has bits.
    */
   count(filter: Filter, positions: Positions, deadline: number): Promise<Uint8Array>;
 }

@@ -59,7 +59,8 @@ export interface RedisStoreOptions extends ConnectionOptions {
   /** Limit on a segment's operation records, and on the catalogue's, in bytes per origin. */
   readonly maxRecordBytes?: number;
   /**
-   * How many marks a segment's queue may have before a sweep begins. For a long queue, it is an eighth of its length.
+   * How many marks a segment's queue may have before a sweep begins. For a long queue, the limit is an eighth of its
+   * length.
    */
   readonly maxMarks?: number;
   /** How long a sync may go without a call before it is abandoned, in ms. */

@@ -102,8 +102,8 @@ function inSync(
 }
 
 /**
- * The pieces of a layer that have items, and for each item its piece's index among them (2 bytes). `first` is the
- * number of the segment's first piece.
+ * The pieces of a layer that have items. Also returns, for each item, its piece's index among these (2 bytes). `first`
+ * is the number of the segment's first piece.
  */
 function touchedPieces(
   { count, segment }: Positions,

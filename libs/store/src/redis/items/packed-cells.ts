@@ -55,7 +55,10 @@ function writeItem(k: number): string {
 /** Passes the byte on to the next cell if both share it. */
 const carry = (j: number): string => (j === 1 ? '' : `if o${j} == o${j - 1} then v${j} = v${j - 1} end `);
 
-/** Raises each cell below its maximum by one, and counts in `nonzero` and `saturated`. */
+/**
+ * Raises each cell below its maximum by one. Adds the cells that become non-zero or saturated to `nonzero` and
+ * `saturated`.
+ */
 const raiseCells = (k: number): string =>
   each(
     k,

@@ -201,7 +201,9 @@ export const recordQueue = (hosts: boolean): string => recordWith(`'${QUEUE_FIEL
 export const checkQueue = (hosts: boolean): string =>
   `${checkSegment(`'${QUEUE_FIELD}'`)}${openQueue(hosts, READ_KEYS_AT, 3)}`;
 
-/** First lines, before the lookup of the record, of a script that changes the queue. KEYS: 5 and on, the queue's. */
+/**
+ * First lines of a script that changes the queue. The lookup of the record follows them. KEYS: 5 and on, the queue's.
+ */
 export const CHECK_QUEUE_CHANGE = checkSegment(...RECORD_FIELDS, `'${QUEUE_FIELD}'`);
 /**
  * The lines after CHECK_QUEUE_CHANGE. `queue.owe` notes entries that leave a lease, a delay or the dead letters,
