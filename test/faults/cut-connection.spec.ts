@@ -92,7 +92,6 @@ interface Place {
 type Lengths = Readonly<Record<Direction, readonly number[]>>;
 
 interface Figures {
-  /** The number of places. */
   places: number;
   cuts: number;
   /** How many failed calls the caller repeated. The store's own retries saved all other calls. */

@@ -45,13 +45,11 @@ export function cellCount(geometry: Geometry): number {
   return geometry.segments * geometry.pagesPerSegment * geometry.pageCells;
 }
 
-/** Bytes of one page. */
 export function pageBytes(geometry: Pick<Geometry, 'pageCells' | 'cellBits'>): number {
   const { pageCells, cellBits } = geometry;
   return (pageCells * cellBits) / 8 + (cellBits === 8 ? STAMP_BYTES : 0);
 }
 
-/** Bytes of one segment. */
 export function segmentBytes(geometry: Geometry): number {
   return geometry.pagesPerSegment * pageBytes(geometry);
 }

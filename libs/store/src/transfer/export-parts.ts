@@ -14,7 +14,6 @@ const HIDDEN_PER_PART = 10_000;
  */
 const ATTEMPTS = 3;
 
-/** A snapshot of a segment. */
 export interface SegmentSnapshot {
   /** The open layer's cells, in the first of its segments that correspond to this one. */
   readonly cells: Uint8Array;

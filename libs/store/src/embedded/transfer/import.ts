@@ -135,7 +135,6 @@ class Making {
     }
   }
 
-  /** Changes the queue. */
   private async queue(change: (queue: TodoQueue) => void): Promise<void> {
     const { filter, queue: numbers } = this.state;
     await this.write((session) => {

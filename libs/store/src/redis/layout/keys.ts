@@ -195,7 +195,6 @@ export function allKeys(keys: SegmentKeys, queued: boolean, layers: readonly Lay
   return [...cells, ...removed, ...owed, ...hidden, ...always, ...(queued ? queueKeys(keys) : [])];
 }
 
-/** The Redis key of a layer's piece. */
 export function pieceKey({ pieces }: Pick<SegmentKeys, 'pieces'>, layer: number, piece: number): string {
   return layer === 0 && piece === 0 ? pieces : `${pieces}:${layer}:${piece}`;
 }
@@ -218,7 +217,6 @@ export function hiddenKey({ hidden }: Pick<SegmentKeys, 'hidden'>, base: number)
   return `${hidden}:${base}`;
 }
 
-/** The keys of a layer. */
 export function layerKeys(keys: Pick<SegmentKeys, 'pieces'>, { number, pieces }: LayerPieces): string[] {
   return Array.from({ length: pieces }, (_, piece) => pieceKey(keys, number, piece));
 }

@@ -139,7 +139,6 @@ export class RedisSource implements SegmentSource {
     }
   }
 
-  /** Reads the queue of one of the filter's segments. */
   readerOf(segment: number): QueueReader {
     return new QueueReader(this.pagesOf(segment));
   }
