@@ -272,7 +272,7 @@ describe('per-host queues, in both stores', () => {
         const call = async ({ store, filter }: Side) => {
           const dropped = await store.hosts.drop(filter, host, operation);
           if (!plan.drops) return dropped;
-          // It includes entries that were dropped before and that the queue has not removed.
+          // The count includes entries that were dropped before, if the queue has not removed them yet.
           expect(dropped).toBeGreaterThanOrEqual(live);
           return undefined;
         };

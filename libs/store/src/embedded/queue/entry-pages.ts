@@ -214,7 +214,7 @@ function later(key: Buffer | undefined, other: Buffer): Buffer {
   return key && Buffer.compare(key, other) > 0 ? key : other;
 }
 
-/** Names an entry among those of its row. */
+/** Identifies an entry within its row. */
 function nameOf({ entry: { hash, birth } }: Item): Buffer {
   const name = Buffer.alloc(HALF_HASH + BIRTH_BYTES);
   name.set(hash.subarray(HALF_HASH));

@@ -195,8 +195,8 @@ export class Growth {
   }
 
   /**
-   * Deletes a layer's keys if creating it failed for lack of memory, or if its filter or sync is gone. Otherwise they
-   * stay for the next call that tries.
+   * Deletes a layer's keys if creating it failed for lack of memory, or if its filter or sync is gone. Otherwise, the
+   * keys stay for the next call that tries to create the layer.
    */
   private async undo(
     filter: RedisFilter,

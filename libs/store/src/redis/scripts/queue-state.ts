@@ -28,13 +28,13 @@ import { checkSegment, RECORD_FIELDS, recordWith, type Script } from './script.j
  *   awaited        until when a caller waits for new entries, ms
  *   rewrites       how often sweeps have moved entries within their chunks
  *
- * A queue without per-host lanes is its own only lane, so that lane's record follows (lanes.ts). A per-host queue has
- * different numbers there, and two more keys (host-lanes.ts). A queue is ordered once it has had an entry with a
+ * A queue without per-host lanes is its own only lane. So the record of that lane follows (lanes.ts). A per-host queue
+ * has different numbers there, and two more keys (host-lanes.ts). A queue is ordered once it has had an entry with a
  * priority or a time. Then more numbers follow:
  *
  *   scheduled      number of scheduled entries
  *   scheduledAt    a lower bound of their first time, ms
- *   checking       see unclaimed.ts, as for `checkingTill`
+ *   checking       see unclaimed.ts, also for `checkingTill`
  *   logs           see lanes.ts
  */
 

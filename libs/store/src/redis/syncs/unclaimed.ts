@@ -69,8 +69,8 @@ export class Unclaimed {
       let isSameRun = true;
       for await (const entries of this.scheduledIn(filter, segment)) {
         const unclaimed = await this.unclaimed(filter, entries);
-        // Runs the step even without entries, so that no entry comes due in the meantime. It changes nothing in another
-        // server run. A slot may move away and back, so the check of the last step alone is not enough.
+        // Runs the step even without entries, so that no entry comes due in the meantime. In another server run, it
+        // changes nothing. Checking only the last step would not be enough: a slot may move away and back.
         isSameRun = (await step(unclaimed)) === run;
         if (!isSameRun) break;
         removed += unclaimed.length;
