@@ -73,9 +73,10 @@ export interface Counters {
    * In sets with `perHost`, the result is Added.Limited if an item to queue would exceed its host's `maxUrls`, or if
    * its host is new and the set has the maximum number of hosts. Such an item is neither stored nor queued. A copy of
    * an item in the batch counts once. In a set that ages, the count restarts with each period of the maximum age. A
-   * committed sync changes the count: see Syncs. A batch of many hosts may take several atomic steps. A batch without
-   * enough room is refused before its first step. A batch that had room then isn't refused later, even if other calls
-   * have taken its room.
+   * committed sync changes the count: see Syncs.
+   *
+   * A batch of many hosts may take several atomic steps. A batch without enough room is refused before its first step.
+   * A batch that had room then isn't refused later, even if other calls have taken its room.
    *
    * In a filter that ages, items live for `ttlMs` from now (default: the filter's maximum age), and up to a thirteenth
    * of that maximum longer. A present item keeps its remaining lifetime or the new one, whichever is longer.

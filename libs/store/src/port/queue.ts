@@ -122,21 +122,26 @@ export interface DeadLetterPage {
 }
 
 /**
- * A visited set's queue. It has a log for each priority. New entries go to its end, and leases take entries from its
- * head. Entries with a higher priority go first. Within a priority, order is roughly first in, first out. Each segment
- * hands out its entries in the order in which they were queued, but segments have no order among themselves. An entry
- * comes back when its lease ends, it is released, its time comes, or it is put back. It keeps its priority and goes to
- * the end: behind all waiting entries with its priority, and before later ones. Entries that come due between two
- * changes come back in the order of their times. Entries that one change releases have no order among themselves.
+ * A visited set's queue. It has a log for each priority. New entries go to the end of their log, and leases take
+ * entries from its head. Entries with a higher priority go first.
+ *
+ * Within a priority, order is roughly first in, first out. Each segment hands out its entries in the order in which
+ * they were queued, but segments have no order among themselves.
+ *
+ * An entry comes back when its lease ends, it is released, its time comes, or it is put back. It keeps its priority and
+ * goes to the end: behind all waiting entries with its priority, and before later ones. Entries that come due between
+ * two changes come back in the order of their times. Entries that one change releases have no order among themselves.
  *
  * A scheduled entry comes back at a fixed time, as if never leased. It counts as discovered at that time. If the clock
  * is set back, scheduled entries wait longer.
  *
  * A set with `perHost` has a lane for each host, with this order within each lane. A segment's lanes take turns, and
- * the lane that has been due longest comes first. A host's next entries may be leased `delayMs` after a lease. At
- * `maxLeased`, its lane waits until one of its leases ends or an entry is settled. If that limit is 1, the delay also
- * counts from then. Leases that find only forgotten entries of a host don't delay it. A host's pace survives a restart.
- * If the clock is set back, a host waits no longer than its delay.
+ * the lane that has been due longest comes first.
+ *
+ * A host's next entries may be leased `delayMs` after a lease. At `maxLeased`, its lane waits until one of its leases
+ * ends or an entry is settled. If that limit is 1, the delay also counts from then. Leases that find only forgotten
+ * entries of a host don't delay it. A host's pace survives a restart. If the clock is set back, a host waits no longer
+ * than its delay.
  *
  * At most one lease holds an entry. An entry that was forgotten is never leased again, wherever it was when its item
  * was removed. If its item is discovered again, it gets a new entry.

@@ -22,6 +22,7 @@ export const tooManyMarks = (max: string) =>
 /**
  * One step of a sweep, which removes forgotten entries everywhere so that their marks can be deleted. When a sweep
  * begins, the marks become the old marks. Every move of an entry checks its marks, so the sweep visits each place once.
+ *
  * It starts with the waiting entries, in each log from the head to the chunk that was last when the sweep began, and
  * rewrites chunks with forgotten entries. Leases, delayed entries and dead letters follow. In a per-host queue, it
  * scans the chunks of all lanes. It deletes chunks before the heads of their logs, because the entries there were
