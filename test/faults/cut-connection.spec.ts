@@ -124,7 +124,7 @@ async function connected({ store }: Lane): Promise<void> {
   await until('the store is connected', async () => (await store.readiness()).ready);
 }
 
-/** A connection fault, and its places. */
+/** A fault of a connection, and the places at which it may strike. */
 interface Fault {
   /** In arbitrary order. */
   places(passed: Lengths): Place[];

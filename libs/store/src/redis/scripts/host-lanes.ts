@@ -36,9 +36,11 @@ import { APPEND, chunkOf, takeFrom } from './lanes.js';
  */
 
 /**
- * Maximum number of lanes that one lease takes entries from, and of items or ids in a script on such a queue. Must not
- * change after 1.0. Each script of a batch has an operation record, named by the script's number, so a repeat must
- * split the batch as the first attempt did.
+ * Maximum number of lanes that one lease takes entries from. Also the maximum number of items or ids in a script on a
+ * per-host queue.
+ *
+ * Must not change after 1.0. Each script of a batch has an operation record, named by the script's number. So a repeat
+ * must split the batch as the first attempt did.
  */
 export const LANES_PER_SCRIPT = 50;
 
