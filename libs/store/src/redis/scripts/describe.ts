@@ -45,8 +45,8 @@ export const QUEUE_COLUMNS = [
 export const AGE_COLUMNS = ['epoch', 'hidden'] as const;
 
 /**
- * Then comes the number of the open layer, followed by these counts for each layer of the plan. If the filter ages,
- * each layer's counts are followed by its live cells, by last epoch.
+ * The number of the open layer follows, then these counts for each layer of the plan. If the filter ages, the numbers
+ * of the layer's live cells by last epoch come after its counts.
  */
 export const LAYER_COLUMNS = ['items', 'nonZero', 'saturated'] as const;
 
