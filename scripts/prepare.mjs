@@ -1,6 +1,6 @@
 /**
  * npm runs this after `npm ci`, and before the first `npx unseen` in a checkout. It builds the checkout. Before `npx
- * unseen` it keeps an existing build, because a new one takes seconds without output and removes files that running
+ * unseen`, it keeps an existing build. A new one would take seconds without output, and remove files that running
  * programs may load.
  */
 import { existsSync } from 'node:fs';

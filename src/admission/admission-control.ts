@@ -28,9 +28,8 @@ export interface AdmissionOptions {
 }
 
 /**
- * Answers requests that exceed a bound with OVERLOADED, after reading only their head. It runs before the HTTP
- * framework, because if a refusal didn't cost far less than an answer, the refusals themselves would overload the
- * service.
+ * Answers requests that exceed a bound with OVERLOADED. It reads only their heads, and runs before the HTTP framework:
+ * if a refusal didn't cost far less than an answer, the refusals themselves would overload the service.
  */
 export class AdmissionControl implements Guard {
   private readonly problems: ReadonlyMap<Refusal, ProblemBody>;
@@ -46,7 +45,7 @@ export class AdmissionControl implements Guard {
     );
   }
 
-  /** Passes the server's requests to `handle` as far as the bounds allow. */
+  /** Passes requests within the bounds to `handle`. */
   guard(server: Server, handle: RequestListener): void {
     server.on('request', (request, response) => {
       this.take(request, response, () => handle(request, response));

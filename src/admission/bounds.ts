@@ -1,8 +1,8 @@
 import type { AdmissionSettings } from '../config/admission.js';
 
 /**
- * The resources that have a bound: requests, streams (streamed bodies and exports), probes, the bytes of request bodies
- * in memory, and the bytes of answers that wait in memory until clients read them.
+ * The resources that have a bound. Streams are streamed bodies and exports. Bytes are the bytes of request bodies in
+ * memory. Answers are the bytes of answers that wait in memory until clients read them.
  */
 export const BOUNDED = ['requests', 'streams', 'probes', 'bytes', 'answers'] as const;
 

@@ -8,8 +8,8 @@ const MOST_KNOWN = 10_000;
 const SCHEME = /^Bearer +/i;
 
 /**
- * Works out which caller to charge for a request, from its head alone: the principal if its credentials were accepted
- * before, otherwise the address. This is only for counting. Authentication still checks each request's credentials.
+ * Finds the caller to charge for a request, from its head alone: the principal if its credentials were accepted before,
+ * otherwise the address. This is only for counting. Authentication still checks each request's credentials.
  */
 export class Callers {
   private readonly known = new Map<string, string>();

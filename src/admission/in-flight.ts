@@ -4,8 +4,8 @@ import { overloaded, REFUSALS, type Refusal } from './refusal.js';
 import { RequestPermit, type Admission, type Ledger } from './request-permit.js';
 
 /**
- * Counts the resources that requests in flight hold, in total and per caller, against the bounds. Requests never wait
- * here. One that exceeds a bound is refused.
+ * Counts the resources that requests in flight hold, in total and per caller. Refuses a request that would exceed a
+ * bound. Requests never wait here.
  *
  * A caller may hold at most as much as is still free (dynamic thresholds, Choudhury and Hahne 1998). A single caller
  * gets half of the bound, two callers get a third each, and an equal share always stays free for a new caller.

@@ -15,7 +15,6 @@ const refusal = (bound: Bounded) => ({
   caller: { bound, ofCaller: true } satisfies Refusal,
 });
 
-/** All refusals. */
 export const REFUSALS = {
   requests: refusal('requests'),
   streams: refusal('streams'),

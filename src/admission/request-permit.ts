@@ -27,10 +27,10 @@ export interface Ledger {
 }
 
 /**
- * The resources that one request holds while it is in flight. The request has a place while the service works on it,
- * but not while it waits long for its body, or while its answer waits for the client to read it. The store finishes a
- * call even if its client has left, and clients that time out and retry must not pile up calls. So the request keeps
- * its place until all its work has ended.
+ * The resources that one request holds while it is in flight. The request has a place only while the service works on
+ * it, not while it waits long for its body, or while its answer waits for the client. It keeps the place until all its
+ * work has ended, because the store finishes a call even if its client has left. Otherwise, clients that time out and
+ * retry would pile up calls.
  */
 export class RequestPermit implements Permit {
   /** The caller to charge, if any. */
@@ -134,7 +134,9 @@ export class RequestPermit implements Permit {
     this.unread = 0;
   }
 
-  /** Adds its bytes, and its place unless it is parked, to the resources in use, or subtracts them. */
+  /**
+   * Adds the request's bytes, and its place unless it is parked, to the resources in use. With sign -1, subtracts them.
+   */
   private count(sign: 1 | -1, bytes = this.bytes): void {
     if (!this.parked) {
       this.inFlight.add(this.admission.kind, sign, this.caller);

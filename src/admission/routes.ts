@@ -16,8 +16,8 @@ export interface RequestClass {
 }
 
 /**
- * The routes, for admission, which runs before the framework. It uses a second instance of the framework's router with
- * the same routes, so it decodes and matches paths exactly as the framework does.
+ * The routes, for admission, which runs before the framework. It uses a second instance of the framework's router, with
+ * the same routes. So it decodes and matches paths exactly as the framework does.
  */
 export class Routes {
   private readonly router = createRouter(ROUTER_OPTIONS);
@@ -45,8 +45,8 @@ export class Routes {
   }
 
   /**
-   * Classifies a request. An export is a stream. So is a body that isn't JSON, if the route accepts one, because it is
-   * read in blocks, and only the bytes held at a time count. A JSON body above `maxBodyBytes` is refused unread.
+   * Classifies a request. An export is a stream. So is a body that isn't JSON, if the route accepts one: the service
+   * reads it in blocks, and only the bytes in memory count. A JSON body above `maxBodyBytes` is refused unread.
    */
   classOf(request: Pick<IncomingMessage, 'method' | 'url' | 'headers'>): RequestClass {
     const { method = '', url = '', headers } = request;

@@ -4,7 +4,7 @@ import { Turns } from './turns.js';
 
 const KIB = 1024;
 
-/** Begins requests with bodies of these sizes. Returns the indexes of those that have started, as they start. */
+/** Begins requests with bodies of these sizes. When a request starts, the returned array gets its index. */
 function begin(turns: Turns, ...bodies: number[]): number[] {
   const started: number[] = [];
   bodies.forEach((bytes, i) => turns.begin(undefined, bytes, () => started.push(i)));

@@ -18,13 +18,13 @@ interface Backlog {
 }
 
 /**
- * Spreads work over turns of the event loop, and shares it between callers. Otherwise one turn would process everything
- * that it can read, and meanwhile the service would accept no connection (Node accepts one per turn) and refuse no
- * request.
+ * Spreads work over turns of the event loop, and shares it between callers. Otherwise, one turn would process
+ * everything that it can read. Until that turn ended, the service would accept no connection (Node accepts one per
+ * turn) and refuse no request.
  *
  * Callers share the bytes by start-time fair queueing (Goyal, Vin and Cheng 1996). Work is due when its caller's
- * earlier work is done, counted in bytes, but no earlier than the work that began last. The work due first comes next.
- * So a caller that sends little waits for one piece of work from each other caller, not for their queues.
+ * earlier work is done, counted in bytes, but no earlier than the work that began last. The work that is due first
+ * comes next. So a caller that sends little waits for one piece of work from each other caller, not for their queues.
  */
 export class Turns {
   private readonly backlogs = new Map<string | undefined, Backlog>();

@@ -4,9 +4,7 @@ import { decodeKey, encodeKey, type ApiKey } from './api-key.js';
 import { Cached } from './cached.js';
 import { digestSecret, type KeyText } from './key-text.js';
 
-/**
- * How long this instance may still accept a key that another instance has revoked, or not know one that it has created.
- */
+/** How long this instance may not know that another instance has created or revoked a key. */
 export const KEYS_LIFETIME_MS = 2_000;
 
 /** No secret has this digest. */
@@ -18,8 +16,8 @@ export type Verdict =
   | { readonly key: undefined; readonly reason: 'unknown key' | 'wrong secret' | 'expired key' };
 
 /**
- * The API keys in the store. One call reads all keys, which are then cached for KEYS_LIFETIME_MS. So requests don't
- * cost the store a call each, even with made-up key ids.
+ * The API keys in the store. One call reads all keys and caches them for KEYS_LIFETIME_MS. So requests don't cost the
+ * store a call each, even with made-up key ids.
  */
 export class ApiKeys {
   /** Until the clock's `monotonic()` reaches this, this instance assumes that no keys exist. */

@@ -66,8 +66,8 @@ export class AuditLog {
   }
 
   /**
-   * Logs a call by a principal without permission. `unreported` is the number of this principal's refused calls since
-   * its last line that were not logged.
+   * Logs a call by a principal without permission. `unreported`: how many of this principal's refused calls since its
+   * last line were not logged.
    */
   refusedAdminCall(principal: Principal, audited: AuditedCall, status: number | undefined): void {
     const unreported = this.refusedCalls.take(principal.id);

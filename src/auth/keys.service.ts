@@ -43,7 +43,7 @@ export class KeysService {
 
   /**
    * Replaces a key. The new key has the old one's permissions and lifetime, and the old one expires after
-   * `overlapSeconds`. One of the two is valid at any time, even if a step fails. Throws KEY_NOT_FOUND.
+   * `overlapSeconds`. At any time, at least one of the two is valid, even if a step fails. Throws KEY_NOT_FOUND.
    */
   async rotate(id: string, dto: RotateKeyDto, manager: Manager): Promise<NewKeyView> {
     const { overlapSeconds = DEFAULT_OVERLAP_SECONDS } = dto;

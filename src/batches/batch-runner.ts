@@ -48,7 +48,7 @@ interface Task<E extends Batch, C> {
   readonly whole: C;
   /** The call for a block. The block may reach the store once `ready` resolves. */
   readonly ofBlock: (block: LineBlock, ready: () => Promise<void>) => C | Promise<C>;
-  /** True if each block is an operation, so that repeating the request must give the same blocks. */
+  /** True if each block is an operation. A repeat of the request must then give the same blocks. */
   readonly wholeBlocks: boolean;
 }
 

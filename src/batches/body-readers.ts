@@ -3,7 +3,6 @@ import { LINE_FORMATS, type LineFormat } from './line-format.js';
 import { LineInput } from './line-input.js';
 import { PackedItems } from './packed-items.js';
 
-/** The body readers for batch routes. */
 export const BATCH_READERS: BodyReaders = {
   streamed: [
     {

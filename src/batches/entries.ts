@@ -4,7 +4,6 @@ import { show } from '../errors/show.js';
 import type { BatchConfig } from '../request/request.js';
 import { jsonObject, refused } from '../validation/json-object.js';
 
-/** A batch's limits. */
 export interface BatchLimits {
   readonly maxItems: number;
   /** UTF-8 bytes. */

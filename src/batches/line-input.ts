@@ -8,7 +8,7 @@ import { LongLine } from './long-line.js';
 
 export type LineLimits = StreamLimits & LengthLimits;
 
-/** An unread streamed body. Reading it holds one chunk and one line in memory. */
+/** An unread streamed body. Reading it takes memory for one chunk and one line. */
 export class LineInput extends StreamedBody {
   constructor(
     payload: IncomingMessage,

@@ -24,8 +24,8 @@ export interface StreamOptions {
 
 /**
  * Runs a stream block by block. While one block is in the store, reads and prepares the next one. The block after that
- * waits until the consumer has taken this one's event, which creates back-pressure. After a block fails, no later block
- * goes to the store. The lines before a bad line keep their answers. Never throws.
+ * waits until the consumer has taken the current block's event. This creates back-pressure. After a block fails, no
+ * later block goes to the store. The lines before a bad line keep their answers. Never throws.
  */
 export async function* streamEvents(
   input: LineInput,

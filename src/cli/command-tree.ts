@@ -29,7 +29,7 @@ export interface Outcome {
 /** The same as in package.json. */
 export const VERSION = '0.1.0';
 
-/** How far ahead the service schedules a URL at most: ten years of 365 days. */
+/** The service schedules a URL at most this far ahead: ten years of 365 days. */
 const MOST_SCHEDULED = 315_360_000;
 
 const ENVIRONMENT = `
@@ -101,7 +101,10 @@ function nameCommands(group: Command): void {
   });
 }
 
-/** Escapes the arguments in commander's message, so none of them can begin a line. Only commander's suggestion does. */
+/**
+ * Escapes the arguments in commander's message, so that none of them can begin a line. Only commander's own suggestion
+ * may.
+ */
 function usageError(text: string): string {
   const { 0: end, index } = /(\n\(Did you mean [^\n]*\))?\n$/.exec(text) ?? { 0: '', index: text.length };
   return visible(text.slice(0, index)) + end;

@@ -3,7 +3,6 @@ import { dropHost, listHosts, setHost } from './commands/hosts.js';
 import type { Runner } from './runner.js';
 import { seconds, time, whole } from './values.js';
 
-/** Adds the commands for a set's hosts. */
 export function addHosts(program: Command, run: Runner): void {
   const hosts = program
     .command('hosts')

@@ -7,9 +7,9 @@ const LAST_MS = 5_000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * The user's request to end the program. `soft` starts no new work and lets work in progress finish, and `hard` cancels
- * it. The first signal is soft, and becomes hard after GRACE_MS. The second is hard immediately. If the program still
- * runs LAST_MS later, it ends at once.
+ * The user's request to end the program. `soft`: start no new work, but let work in progress finish. `hard`: cancel
+ * that too. The first signal is soft, and becomes hard after GRACE_MS. The second is hard immediately. If the program
+ * still runs LAST_MS later, it ends at once.
  */
 export class Interruption {
   private readonly softly = new AbortController();

@@ -5,7 +5,6 @@ import type { OfflineKeys } from './offline-keys.js';
 import type { Act, Runner } from './runner.js';
 import { MOST, time, whole } from './values.js';
 
-/** Adds the commands for API keys. */
 export function addKeys(program: Command, run: Runner): void {
   const keys = program
     .command('keys')

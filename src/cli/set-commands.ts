@@ -6,7 +6,6 @@ import { decimal, MOST, seconds, whole } from './values.js';
 
 const YEARS_10 = 315_576_000;
 
-/** Adds the commands for sets and filters. */
 export function addSets(program: Command, run: Runner): void {
   const shape = (command: Command): Command =>
     command

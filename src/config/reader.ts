@@ -71,8 +71,8 @@ export class SettingReader {
 }
 
 /**
- * True if a URL has a host, valid percent escapes in user and password, and no query, because the Redis client would
- * read options from a query.
+ * True if a URL has a host, and valid percent escapes in user and password. A query is not allowed, because the Redis
+ * client would read options from it.
  */
 function isRedisUrl(text: string): boolean {
   if (!/^rediss?:\/\/[^?#]+$/.test(text)) return false;

@@ -1,4 +1,4 @@
-/** A line break pasted with a secret, as it is or as JSON escapes it. */
+/** A line break that was pasted with a secret, raw or escaped as in JSON. */
 const BREAK = String.raw`[\n\r\t]|\\+[nrt]`;
 const PART = String.raw`(?:[\w-]|${BREAK})+`;
 
@@ -6,8 +6,7 @@ const API_KEY = new RegExp(String.raw`(unseen_(?:(?:${BREAK})*[0-9a-f]){16}(?:${
 /** A token, or only its first part. Matching a lone first part keeps later matches from starting inside it. */
 const TOKEN = new RegExp(String.raw`\beyJ${PART}(\.${PART}\.(?:${PART})?)?`, 'g');
 /**
- * Userinfo goes up to the last "@" before the end of the host, because URL parsers count earlier ones as part of the
- * password.
+ * Userinfo goes up to the last "@" before the end of the host. URL parsers count earlier ones as part of the password.
  */
 const USERINFO = new RegExp(String.raw`(\/\/)(?:[^\s/?#"\\]|${BREAK})*@`, 'g');
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { HEAD, show } from './show.js';
 
-/** In a text that holds bytes: a sequence that may be a character in UTF-8, or a byte. */
+/** In a text of one character per byte: a sequence that may be a UTF-8 character, or a single byte. */
 const BEYOND_ASCII =
   /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|[\x80-\xff]/g;
 

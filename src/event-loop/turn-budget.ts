@@ -1,9 +1,10 @@
 /**
- * The time that work on large bodies, across all requests, may take in each turn of the event loop, because until a
- * turn ends, the process answers no request. Such work asks the budget before each piece, and must not `await` between
- * asking and the piece, because other work could get the same permission in the meantime. Once a turn's budget is
- * spent, work waits in a queue, and each following turn belongs to the first in the queue. So a turn takes at most the
- * budget plus one piece, for any number of requests.
+ * Limits the time that work on large bodies takes in each turn of the event loop, across all requests. Until a turn
+ * ends, the process answers no request.
+ *
+ * Such work asks the budget before each piece. It must not `await` between asking and the piece, because other work
+ * could then get the same permission. Once a turn's budget is spent, work waits in a queue, and each following turn
+ * belongs to the first in the queue. So a turn takes at most the budget plus one piece, for any number of requests.
  */
 export class TurnBudget {
   private readonly waiting: (() => void)[] = [];

@@ -3,8 +3,8 @@ import { TurnBudget } from './turn-budget.js';
 const MS_A_TURN = 10;
 
 /**
- * How many bytes or characters work may process without asking. The rules for URLs or JSON take at most a few
- * milliseconds for them.
+ * How many bytes or characters work may process without asking. URL rules and the JSON parser take at most a few
+ * milliseconds for this many.
  */
 export const PORTION = 8 * 1024;
 

@@ -40,8 +40,8 @@ export class FilterPlanner {
 
   /**
    * Plans the layers that a sync fills. They grow as the filter does, and may have a different capacity or error rate.
-   * Each item keeps its hash and its segment, so the plan has the filter's hash scheme, and a multiple of the segments
-   * with which the filter was created. Throws FILTER_TOO_LARGE.
+   * Each item must keep its hash and its segment. So the plan has the filter's hash scheme, and its number of segments
+   * is a multiple of the number that the filter was created with. Throws FILTER_TOO_LARGE.
    */
   planSync(filter: Filter, asked: Partial<Pick<PlanDto, 'capacity' | 'errorRate'>>): SyncPlan {
     const { capacity = filter.capacity, errorRate = filter.errorRate } = asked;

@@ -22,8 +22,8 @@ export class OpenFilters {
   }
 
   /**
-   * Runs `action` on the filter as it is now. If a call to the store finds that a clear or a commit has replaced the
-   * filter, that call changes nothing, and the action runs again. Positions and URL keys belong to a generation, so the
+   * Runs `action` on the filter as it is now. A call to the store may find that a clear or a commit has replaced the
+   * filter. That call changes nothing, and the action runs again. Positions and URL keys belong to a generation, so the
    * action must compute them itself. An action that makes several calls must remember which it has made.
    */
   async withFilter<T>(name: string, kind: FilterKind, action: (filter: Filter) => Promise<T>): Promise<T> {

@@ -73,7 +73,7 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
     void this.round();
   }
 
-  /** Resolves when no round is in progress, because the store is closed next. */
+  /** Waits for a round in progress, because the store is closed next. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stop();
     await this.running;

@@ -22,7 +22,7 @@ export interface StreamedKind {
 
 export interface BodyReaders {
   readonly streamed: readonly StreamedKind[];
-  /** Packs a JSON body of items, so that it need not be parsed. Undefined if it must be parsed. */
+  /** Packs a JSON body of items without parsing it. Undefined if the body must be parsed. */
   readonly packed: (raw: Buffer, parse: () => Promise<unknown>) => object | undefined;
 }
 

@@ -7,9 +7,9 @@ import { nextRequestId } from '../request/context.js';
 import type { Headers } from './security-headers.js';
 
 /**
- * Answers bytes that aren't a valid HTTP request (broken syntax, or headers that are too large or too slow) on the
- * socket itself, because Fastify has no request to reply to. Answers earlier complete requests first, because they may
- * have run, and an error in place of their answers would deny that.
+ * Answers bytes that aren't a valid HTTP request: broken syntax, or headers that are too large or too slow. It writes
+ * to the socket itself, because Fastify has no request to reply to. Earlier complete requests get their answers first:
+ * they may have run, and an error instead would deny that.
  */
 export function answerClientError(error: Error & { code?: string }, socket: Socket, headers: Headers): void {
   const answer = (): void => {

@@ -9,7 +9,7 @@ interface Peer {
 }
 
 /**
- * Limits the number of connections. A connection is idle if the service does no work for it, but waits for a request,
+ * Limits the number of connections. A connection is idle while the service does no work for it: it waits for a request,
  * for the rest of one, or for the client to read an answer. A new connection above the limit replaces the longest idle
  * one from the address with the most connections. If none is idle, the new one is closed.
  */

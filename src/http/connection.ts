@@ -34,9 +34,9 @@ export function connectionOf(socket: Connected): Connection {
 }
 
 /**
- * A connection's exchanges. They begin one at a time, in the order of the requests. A pipelined request after one that
- * changes data must wait for that one's answer (RFC 9112, 9.3.2). It also means that the service prepares at most one
- * answer for a client that doesn't read.
+ * A connection's exchanges. They begin one at a time, in the order of the requests. A pipelined request must wait for
+ * the answer to an earlier request that changes data (RFC 9112, 9.3.2). This order also means that the service prepares
+ * at most one answer for a client that doesn't read.
  */
 export class Connection {
   /** The caller charged for requests with unknown credentials. */
@@ -75,8 +75,8 @@ export class Connection {
 
   /**
    * Calls `start` once all earlier requests have been answered. Closes a connection with too many waiting requests. A
-   * response's `close` event doesn't show that an exchange has ended, because if a connection breaks, only the first of
-   * its pipelined requests gets this event.
+   * response's `close` event doesn't show that an exchange has ended: if a connection breaks, only the first of its
+   * pipelined requests gets this event.
    */
   begin(request: IncomingMessage, response: ServerResponse, start: Start): void {
     // If the socket isn't writable, no request can be answered, even if Node still reads requests from it.

@@ -25,8 +25,7 @@ export function discard(payload: Readable): void {
 /**
  * If the client is still sending when the connection ends with the answer to `request`, closes it like nginx's
  * lingering_close. The service ends its own side, keeps reading within the limits of `discard`, and then closes the
- * other side. Node closes both sides at the same time, so the client would see a broken connection instead of the
- * answer.
+ * other side. Node would close both sides at once, and the client would see a broken connection instead of the answer.
  */
 export function lingerAtEnd(request: IncomingMessage): void {
   const { socket } = request;

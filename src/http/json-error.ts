@@ -13,9 +13,9 @@ const [QUOTE, BACKSLASH, LETTER_U] = [0x22, 0x5c, 0x75];
 const STRIDE = 64 * 1024;
 
 /**
- * The position of the first error in a JSON text, in characters from 0, or its length if it only ends too early. Call
- * it only for texts that JSON.parse has refused, since its messages don't always have a position. Takes linear time,
- * without recursion. Yields where a long search may pause.
+ * The position of the first error in a JSON text that JSON.parse has refused, in characters from 0. If the text only
+ * ends too early, its length. JSON.parse's own messages don't always have a position. Takes linear time, without
+ * recursion. Yields where a long search may pause.
  */
 export function* jsonErrorAt(text: string): Generator<undefined, number, undefined> {
   const open: ('[' | '{')[] = [];

@@ -9,7 +9,7 @@ const HARMLESS_BYTES = 2 ** 18;
 
 /**
  * True if a JSON text has more than `most` arrays, objects, members and elements. Each takes only one or two bytes, but
- * up to a hundred times as much time and memory as other bytes, so 16 MiB of brackets would block the process for
+ * up to a hundred times as much time and memory as other bytes. So 16 MiB of brackets would block the process for
  * seconds. Doesn't check that the text is valid JSON.
  */
 export function hasTooManyParts(raw: Buffer, most: number): boolean {

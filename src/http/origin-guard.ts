@@ -7,14 +7,14 @@ import { show } from '../errors/show.js';
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 
 /**
- * Keeps web pages out of a service that requires no keys. Any page can make a browser send requests to this machine,
- * some of them (such as a text/plain POST) without a preflight request, and a name that resolves to 127.0.0.1 makes
- * them same-origin.
+ * Keeps web pages out of a service that requires no keys. Any page can make a browser send requests to this machine.
+ * Some of them, such as a text/plain POST, need no preflight request. If the page's name resolves to 127.0.0.1, they
+ * are even same-origin.
  *
- * Refuses a Host that isn't a known name for this service, and requests that a browser marks as cross-origin, unless
- * CORS_ORIGINS lists the origin. With AUTH=none, clients may also use any of the service's addresses as Host, because a
- * page can't forge an address. With AUTH=keys, a page has a key only if someone gave it one. So CORS alone decides
- * about origins, and Host is checked only if ALLOWED_HOSTS is set.
+ * Refuses a Host that isn't a known name for this service. Also refuses requests that a browser marks as cross-origin,
+ * unless CORS_ORIGINS lists the origin. With AUTH=none, clients may also use any of the service's addresses as Host,
+ * because a page can't forge an address. With AUTH=keys, a page has a key only if someone gave it one. So CORS alone
+ * decides about origins, and Host is checked only if ALLOWED_HOSTS is set.
  */
 export class OriginGuard {
   private readonly hosts: ReadonlySet<string> | undefined;

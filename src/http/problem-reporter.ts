@@ -11,8 +11,9 @@ const LINES_A_MINUTE = 60;
 
 /**
  * Counts every error answer, and logs those that the caller did not cause. A bug is logged with its stack. An expected
- * error is logged with its causes, at most LINES_A_MINUTE times per code, because an outage or a full filter affects
- * every request, even from strangers while the service can't check credentials.
+ * error is logged with its causes, at most LINES_A_MINUTE times per code. Otherwise, an outage or a full filter would
+ * log a line for every request. During an outage, these even include strangers' requests, because the service can't
+ * check credentials.
  */
 @Injectable()
 export class ProblemReporter {

@@ -29,9 +29,9 @@ export class ProblemFilter implements ExceptionFilter {
     if (request.body instanceof StreamedBody) discard(request.body.payload);
     const { retryAfter } = errorEntry(problem.code);
     if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
-    // Fastify closes the connection if it can't parse a body, but this service reads bodies to the end or discards
-    // them. Only an answer on a connection that will close anyway must say so, or else the client's next request is
-    // lost.
+    // Fastify closes the connection if it can't parse a body, but this service reads or discards the whole body. So the
+    // connection stays open, unless it will close anyway. The answer must then say so, or else the client's next
+    // request is lost.
     const stays = reply.raw.shouldKeepAlive && !this.lifecycle.shuttingDown;
     if (stays && reply.hasHeader('connection')) reply.removeHeader('connection');
     void reply

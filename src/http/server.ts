@@ -18,9 +18,10 @@ type ServerConfig = Pick<Config, 'requestTimeoutMs' | 'streamIdleMs'>;
 
 /**
  * The HTTP server below Fastify. Node limits the time for heads, and body readers limit theirs (a stream may last as
- * long as it progresses). The server disconnects a client that doesn't read its answer. It must read some of it within
- * each `streamIdleMs`, and all of a complete answer within `requestTimeoutMs`. The server also disconnects a client
- * that keeps sending an unread body after its answer, such as the body of a refused request or of a GET.
+ * long as it progresses). The server disconnects a client that doesn't read its answer. The client must read some of
+ * the answer within each `streamIdleMs`, and all of a complete answer within `requestTimeoutMs`. The server also
+ * disconnects a client that keeps sending an unread body after its answer, such as the body of a refused request or of
+ * a GET.
  */
 export function createHttpServer(
   handle: RequestListener,

@@ -8,8 +8,9 @@ const REAP_MS = 50;
 const LAST_LINES_MS = 500;
 
 /**
- * Stops accepting requests, gives requests in flight at most `graceMs` to finish, ends the remaining streams with a
- * last line, and closes the connections, then the store. `close()` alone would wait for keep-alive connections.
+ * Stops accepting requests, and gives requests in flight at most `graceMs` to finish. Then ends the remaining streams
+ * with a last line, closes the connections, and closes the store. `close()` alone would wait for keep-alive
+ * connections.
  */
 export async function shutDown(app: NestFastifyApplication, graceMs: number): Promise<void> {
   const lifecycle = app.get(Lifecycle);

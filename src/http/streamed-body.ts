@@ -14,7 +14,6 @@ export interface StreamLimits {
   readonly graceOver?: AbortSignal;
 }
 
-/** The limits from the settings. */
 export function streamLimits(config: StreamSettings): StreamLimits {
   return {
     maxStreamBytes: config.maxStreamBytes,

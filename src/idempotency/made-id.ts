@@ -11,10 +11,10 @@ import { crc32 } from 'node:zlib';
  *   bytes 14-17  checksum of bytes 0-13
  *
  * From an id in a retry, every instance knows three things without any state. The first is that the service generated
- * it, because a caller's own key, such as a UUID, never has this word and checksum by chance. The second is its age.
- * The record is kept only for a short time, and once it may be gone, the service must not execute the request again.
- * The third is its request, because the fingerprint must match. The checksum is not a signature, but a caller who
- * forges one only shortens the memory for their own retries.
+ * it: a caller's own key, such as a UUID, never has this word and checksum by chance. The second is its age. The record
+ * is kept only for a short time, and once it may be gone, the service must not execute the request again. The third is
+ * its request, because the fingerprint must match. The checksum is not a signature, but a caller who forges one only
+ * shortens the memory for their own retries.
  *
  * The counter starts at a random value and makes a process's ids unique. Two processes' ids are equal only in the same
  * millisecond, with the same count and the same fingerprint.

@@ -22,8 +22,8 @@ const VISIBLE_ASCII = /^[!-~]{1,255}$/;
  * malformed key, and IDEMPOTENCY_KEY_REUSED for an id that was generated for another request.
  *
  * The fingerprint tells a repeat from a reuse of the key for another request. With a caller's key, which may be
- * repeated for a day, it is a cryptographic digest. With a generated id, it is a CRC-32, because it is computed for
- * every request, and only has to detect mistakes by the one client that got the id.
+ * repeated for a day, it is a cryptographic digest. With a generated id, it is a CRC-32: it is computed for every
+ * request, and only has to detect mistakes by the one client that got the id.
  */
 export function operationOf(request: Request): Operation {
   const context = contextOf(request.raw);
@@ -129,8 +129,8 @@ export function idOfRefused(request: Request): string | undefined {
 }
 
 /**
- * Stands in for the JSON body's checksum in the id of a request that was refused before its body was read. Such an id
- * belongs to no body, and nothing has run under it, so a repeat may use it like a caller's key.
+ * Stands in for the JSON body's checksum in the id of a request that was refused before its body was read. Nothing has
+ * run under such an id, and it belongs to no body. So a repeat may use it like a caller's key.
  */
 function unreadChecksumOf(route: string): number {
   return checksumOf(route, 'unread');
@@ -173,8 +173,8 @@ function bodyOf({ raw, body, routeOptions }: Request): string | Buffer {
 }
 
 /**
- * A text that is different for different items. Not JSON, which writes some characters as six, because blocks may have
- * megabytes of them.
+ * A text that is different for different items. In JSON, some characters would take six, and blocks may have megabytes
+ * of them.
  */
 function textOf(items: readonly (string | UrlWithPayload)[]): string {
   const texts: string[] = [];

@@ -11,7 +11,7 @@ export class LineBudget {
     private readonly spanMs: number,
   ) {}
 
-  /** True if it can be discarded, because its span has ended and it has no left-out lines to report. */
+  /** True if the budget can be discarded: its span has ended, and it has no left-out lines to report. */
   isUnused(now = SYSTEM_CLOCK.monotonic()): boolean {
     return this.leftOut === 0 && now - this.began >= this.spanMs;
   }

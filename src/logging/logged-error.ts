@@ -1,6 +1,5 @@
 const MOST_CAUSES = 5;
 
-/** An error in the log. */
 interface LoggedError {
   readonly type: string;
   readonly message: string;

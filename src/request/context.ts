@@ -24,9 +24,9 @@ interface Carrier extends IncomingMessage {
 }
 
 /**
- * A request's context. It is a member of Node's request, because admission runs before the framework has one. Not a
- * weak map, because V8's young collections keep all of a weak map's values, and everything that they refer to, so every
- * request would reach the old generation.
+ * A request's context. It is a member of Node's request, because admission runs before the framework has a request.
+ * With a weak map, every request would reach the old generation: V8's young collections keep all of a weak map's
+ * values, and everything that they refer to.
  */
 export function contextOf(request: Carrier): RequestContext {
   const known = request[CONTEXT];

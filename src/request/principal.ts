@@ -16,7 +16,7 @@ export interface Principal {
   readonly credential?: Credential;
 }
 
-/** A key, which may be revoked or expire, or a token, which expires. In ms since the epoch. */
+/** A key may be revoked or expire, and a token expires. In ms since the epoch. */
 export type Credential =
   | { readonly keyId: string; readonly expiresAt?: number | undefined }
   | { readonly validUntil: number };

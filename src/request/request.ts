@@ -2,7 +2,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '#store';
 import type { Access } from './scope.js';
 
-/** An option of a batch. */
 export type BatchOption = 'ttlSeconds' | 'priority' | 'delaySeconds' | 'onlyAbsent';
 
 /** The batch that a route accepts. */

@@ -62,8 +62,8 @@ const AFTER_NAME: ItemsHead = { firstItem: 1 };
 const afterName = (): ItemsHead => AFTER_NAME;
 
 /**
- * An insertion's options, which precede `ITEMS`: flags, and numbers by their names. All but NOCREATE describe a filter to
- * create. As in RedisBloom, they have no effect on a filter that exists. This service never creates one here.
+ * An insertion's options, which precede `ITEMS`: flags, and numbers by their names. All but NOCREATE describe a filter
+ * to create. As in RedisBloom, they have no effect on a filter that exists. This service never creates one here.
  */
 const afterItems =
   (name: string, flags: readonly string[], numbers: readonly string[]) =>

@@ -107,7 +107,7 @@ export class QueueCommands {
 
 const QUEUE = '/v1/visited-sets/:name/queue';
 
-/** The wait of BLOCK. Refuses 0, which waits without limit in Redis. */
+/** The waiting time that BLOCK sets. Refuses 0, which means no limit in Redis. */
 function waitIn(waitMs: unknown): { readonly waitSeconds?: number } {
   if (waitMs === undefined) return {};
   if (Number.isInteger(waitMs) && (waitMs as number) > 0 && (waitMs as number) <= MAX_WAIT_MS)

@@ -229,8 +229,8 @@ export class RespConnection {
 
   /**
    * Ends the connection if its command is late. After a pause of this process, the rest of the command may still be in
-   * the socket, so first gives it turns of the event loop. A timer alone is not enough, because it may fire before the
-   * socket is read.
+   * the socket. So it first gets more turns of the event loop. A timer alone is not enough, because it may fire before
+   * the socket is read.
    */
   private judge(): void {
     const { parser } = this;

@@ -39,7 +39,7 @@ export class SyncTender implements OnApplicationBootstrap, BeforeApplicationShut
     this.lifecycle.ending.addEventListener('abort', () => this.end(), { once: true });
   }
 
-  /** Resolves when no run is in progress, because the store is closed next. */
+  /** Waits for a run in progress, because the store is closed next. */
   async beforeApplicationShutdown(): Promise<void> {
     this.end();
     await this.running;

@@ -28,9 +28,9 @@ interface WaitersOptions {
 }
 
 /**
- * Callers that wait to lease from the same queue, first come, first served. Attempts run one after another, and stop if
- * one finds nothing, if the set is gone, or if the store is unavailable, full or has lost data. So each new entry costs
- * the store about one call, however many callers wait.
+ * Callers that wait to lease from the same queue, first come, first served. Attempts run one after another. They stop
+ * if one finds nothing, if the set is gone, or if the store is unavailable, full or has lost data. So each new entry
+ * costs the store about one call, however many callers wait.
  */
 export class LeaseWaiters {
   private readonly waiters = new Set<Waiter>();

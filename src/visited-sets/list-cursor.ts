@@ -24,8 +24,8 @@ export function CursorOption(): PropertyDecorator {
 
 /**
  * Cursors for one list in one generation of a visited set. A store that gets a cursor it didn't issue reads the first
- * page, so a drop with another list's cursor would drop the wrong URLs. To prevent that, a cursor begins with a seal, a
- * hash of the list and of the store's cursor, which follows the seal.
+ * page. So a drop with another list's cursor would drop the wrong URLs. To prevent that, a caller's cursor is a seal
+ * followed by the store's cursor. The seal is a hash of the list and of the store's cursor.
  */
 export class ListCursor {
   private readonly list: readonly unknown[];
@@ -53,7 +53,7 @@ export class ListCursor {
     return seal.digest('base64url').slice(0, SEAL_LENGTH) + inner;
   }
 
-  /** An answer's member `next`. */
+  /** The member `next` of an answer. */
   nextOf(inner: string | undefined): { readonly next?: string } {
     return inner === undefined ? {} : { next: this.seal(inner) };
   }

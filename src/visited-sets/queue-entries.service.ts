@@ -161,7 +161,7 @@ export class QueueEntriesService {
     const ids = found.map(({ id }) => id);
     const step = stepOf(operation, ids);
     if (!forget) return { dropped: await this.dropEntries(filter, ids, step), forgotten: 0 };
-    // Forget first, which also removes the entries from the queue. If it dropped them first and then failed, a repeat
+    // Forget first, which also removes the entries from the queue. If a drop came first and the rest failed, a repeat
     // wouldn't find the entries, and couldn't forget their URLs.
     const { keys, places } = await this.identity.identify(
       filter,

@@ -92,7 +92,7 @@ export class UrlIdentity {
     return explained;
   }
 
-  /** The form that URL keys have of a host in a caller's spelling. Throws VALIDATION_FAILED. */
+  /** A host in the spelling of URL keys, from a caller's spelling. Throws VALIDATION_FAILED. */
   hostIn(filter: Filter, text: string): string {
     const host = this.canonicaliserOf(filter).host(text);
     if (typeof host === 'string') return host;

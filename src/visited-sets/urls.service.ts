@@ -14,7 +14,7 @@ import { refuseTtl } from './ttl.js';
 import { UrlIdentity, type IdentifiedUrls } from './url-identity.js';
 
 /**
- * The index of the verdict for an invalid URL. The port's answer bytes are the indexes of the other verdicts, so it is
+ * The index of the verdict for an invalid URL. The other verdicts have the port's answer bytes as indexes, so this is
  * the next number.
  */
 const INVALID = 3;

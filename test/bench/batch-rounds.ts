@@ -8,7 +8,6 @@ export const CASES = ['add-new', 'add-present', 'check', 'remove'] as const;
 export type Case = (typeof CASES)[number];
 export type Rounds = Record<Case, Measured[]>;
 
-/** The verb of each case. */
 export const VERB: Readonly<Record<Case, Verb>> = {
   'add-new': 'add',
   'add-present': 'add',

@@ -42,7 +42,7 @@ export const frameworkGroup: Group = {
     }),
 };
 
-/** A process that answers the check. */
+/** A process that responds to checks, like the service. */
 type Answerer = Pick<Service, 'port' | 'pid'>;
 
 const ROWS = ['frameworks/check-1-unseen', 'frameworks/check-1-fastify', 'frameworks/check-1-http'] as const;

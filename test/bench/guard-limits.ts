@@ -13,8 +13,8 @@ export interface Cost {
 export type Costs = Readonly<Record<string, Cost>>;
 
 /**
- * The lower cost of each part of each row. Other processes can only add CPU to a piece of work, so the minimum of many
- * measurements is closest to its true cost (Chen and Revels 2016).
+ * For each part of each row, the lower of two costs. Other processes can only add CPU to a piece of work, so the
+ * minimum of many measurements is closest to its true cost (Chen and Revels 2016).
  */
 export function least(some: Costs, others: Costs): Costs {
   const merged: Record<string, Cost> = { ...some };

@@ -26,8 +26,8 @@ const CAPACITY = 1_000_000;
 const ERROR_RATE = 1e-2;
 
 /**
- * Every yardstick does the same kind of work as its row and alternates with it, so that a machine with slow memory or
- * slow system calls slows both.
+ * Every yardstick does the same kind of work as its row, and alternates with it. So slow memory or slow system calls
+ * slow both.
  */
 export function guardGroups(): GuardGroup[] {
   return [

@@ -9,9 +9,9 @@ const DIR_VARIABLE = 'BENCH_HEAP_PROFILE_DIR';
 const INTERVAL_BYTES = 32_768;
 
 /**
- * Loaded into a process before its program (`node --import`). When the process ends, it writes a profile of all
- * allocations, including those that the garbage collector has freed, in the format of Chrome's developer tools. Node's
- * own --heap-prof keeps only objects that are alive at the end.
+ * Loaded into a process before its program (`node --import`). When the process ends, it writes a profile in the format
+ * of Chrome's developer tools. The profile has all allocations, including those that the garbage collector has freed.
+ * Node's own --heap-prof keeps only objects that are alive at the end.
  */
 const dir = process.env[DIR_VARIABLE];
 if (dir !== undefined) {

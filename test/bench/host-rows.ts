@@ -13,7 +13,6 @@ const QUICK_URLS = 30_000;
 const ROUNDS = 5;
 const WARM_ROUNDS = 3;
 const ERROR_RATE = 1e-3;
-/** Hosts per batch. */
 const HOSTS_PER_BATCH = 30;
 /** A lease takes one URL from each of this many hosts. */
 const LEASED_HOSTS = 100;

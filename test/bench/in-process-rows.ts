@@ -20,7 +20,7 @@ export const hashGroup: Group = {
   name: 'hash',
   measure(options) {
     assertSetUp(Buffer.byteLength(urlAt(0)) === 77, 'URLs have 77 bytes');
-    // Runs each scheme once first, so that calls are compiled for all of them, as in a service.
+    // Runs each scheme once first, so that calls are compiled for all schemes, as in a service.
     for (const scheme of HASH_SCHEMES) schemePass(scheme)();
     const costs = HASH_SCHEMES.map((scheme) => repeat(options, schemePass(scheme)));
     const [first] = costs as [Cost];

@@ -7,7 +7,9 @@ import { assertSetUp } from './row.js';
 const REPLY_BYTES = ':1\r\n'.length;
 const ONE = 0x31;
 
-/** A fast client for the Redis protocol, mostly for commands whose replies are `:0` or `:1`. It also works with Redis. */
+/**
+ * A fast client for the Redis protocol, mostly for commands whose replies are `:0` or `:1`. It also works with Redis.
+ */
 export class BenchRespClient {
   private waiting: (() => void) | undefined;
   private missing = 0;

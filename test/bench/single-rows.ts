@@ -80,8 +80,8 @@ const P99_MS = 5;
 const HALF_LOAD_ROUNDS = 3;
 
 /**
- * Alternates between as many calls as the service can take, and half as many per second, sent without waiting for
- * responses.
+ * Alternates between two loads: as many calls as the service can take, and half as many per second, sent without
+ * waiting for responses.
  */
 async function halfLoadRow(store: string, service: Service, options: BenchOptions, verb: Verb): Promise<Row> {
   const { quick, seconds } = options;

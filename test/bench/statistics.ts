@@ -5,7 +5,7 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
 
-/** The smallest value that at least a share `q` of `values` does not exceed. NaN without values. */
+/** The smallest value for which at least a share `q` of `values` is no larger. NaN without values. */
 export function quantile(values: readonly number[], q: number): number {
   const sorted = Float64Array.from(values).sort();
   return sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)] ?? NaN;

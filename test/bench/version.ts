@@ -48,7 +48,7 @@ function removeTree(folder: string, tree: string): void {
   run('.', 'git', ['worktree', 'prune']);
 }
 
-/** Returns a program's output. Throws an error with the end of its output. */
+/** Returns a program's output. If it fails, throws an error with the end of the output. */
 function run(
   cwd: string,
   program: string,

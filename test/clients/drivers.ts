@@ -6,7 +6,7 @@ import { createClient } from 'redis';
 import { which } from '../../scripts/find-redis.mjs';
 import { respCommand } from '../support/resp-client.js';
 
-/** A connection of one of the clients that others wrote. Its replies are as a user of the client gets them. */
+/** A third-party client's connection. Replies have the form that the client's users get. */
 export interface Driver {
   call(...args: string[]): Promise<unknown>;
   /** Sends the commands without waiting for replies. Resolves once all have replied, and throws if one got an error. */
@@ -14,7 +14,7 @@ export interface Driver {
   close(): Promise<void>;
 }
 
-/** A client and the protocol that it is told to speak. */
+/** A client, and the protocol version that it speaks. */
 export interface DriverKind {
   readonly name: string;
   readonly protocol: Protocol;
@@ -53,7 +53,7 @@ async function nodeRedis(port: number, RESP: Protocol): Promise<Driver> {
   };
 }
 
-/** Every package of a Redis server has it. */
+/** Every Redis server package includes it. */
 const REDIS_CLI = which('redis-cli') ?? which('valkey-cli');
 
 async function redisCli(port: number, protocol: Protocol): Promise<Driver> {

@@ -10,7 +10,7 @@ interface Entry {
   readonly url: string;
 }
 
-/** A map in RESP 3, and names and values in turn in RESP 2. */
+/** RESP 3 replies with a map, RESP 2 with alternating names and values. */
 function entryOf(reply: unknown): Entry {
   if (!Array.isArray(reply)) return { ...(reply as Entry) };
   const flat: unknown[] = reply;

@@ -13,7 +13,7 @@ import { BOTH_STORES } from '../e2e/stores.js';
 const run = promisify(execFile);
 
 const PAGE = 'docs/redis-protocol.md';
-/** Tests of redis-py that cannot pass, with the text of the error that ends them. */
+/** redis-py's tests that can't pass, with the text of the error that each one fails with. */
 const CANNOT_PASS = Object.fromEntries(
   rowsOf(PAGE, 'test of redis-py').map(([test = '', error = '']) => [test, error]),
 );
@@ -39,7 +39,7 @@ describeFound.each(BOTH_STORES)(`redis-py’s own tests of bf() and cf()${why}, 
     await rm(home, { recursive: true, force: true });
   });
 
-  /** Runs the tests. Returns each one's error, which is empty if it passed. */
+  /** Runs the tests. Returns each test's error, or '' if it passed. */
   const errorsIn = async (protocol: number): Promise<Record<string, string>> => {
     const file = join(home, `errors-${protocol}.json`);
     const url = `redis://127.0.0.1:${app.respPort}`;

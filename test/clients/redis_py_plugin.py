@@ -1,4 +1,4 @@
-"""A pytest plugin that fits redis-py's own tests to Unseen, and writes each test's error to a file."""
+"""A pytest plugin that adapts redis-py's own tests to Unseen, and writes each test's error to a file."""
 
 import json
 import os
@@ -21,7 +21,7 @@ def delete_filters(client, **_):
 
 
 redis.Redis.flushdb = delete_filters
-# Tests of bf() and cf() that also create other structures only ask for a true answer from those.
+# Some tests of bf() and cf() also create other structures, but only check that the reply is true.
 redis.Redis.cms = lambda _: Mock(spec=CMSBloom)
 redis.Redis.topk = lambda _: Mock(spec=TOPKBloom)
 

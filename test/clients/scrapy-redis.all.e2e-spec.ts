@@ -62,7 +62,7 @@ describeFound.each(BOTH_STORES)(`scrapy-redis${why}, $name store`, ({ start }) =
     await rm(project, { recursive: true, force: true });
   });
 
-  /** Crawls pages in a process of its own. Returns those that it fetched. */
+  /** Crawls pages in a separate process. Returns the fetched ones. */
   const crawl = async (settings: string, wanted: readonly string[], forgotten = ''): Promise<string[]> => {
     const here = settings
       .replace('http://127.0.0.1:3000', app.url)

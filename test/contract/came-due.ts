@@ -13,11 +13,11 @@ const STEP_MS = 600_000;
 const BACK_MS = 30 * 86_400_000;
 const nameOf = (host: string): string => `${host}.example`;
 
-/** Entries that have come due since the last call, by the ends of leases, by delays and by schedules. */
+/** Entries that have come due since the last call, after a lease, a delay or a schedule. */
 export function cameDueContract(subject: Subject): void {
   const calls = new HostCalls(subject);
   const make = (): Promise<Filter> => makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9 });
-  /** The queue's only entry comes due after `ms`. */
+  /** Ways to make an entry that comes due after `ms`. */
   const WAYS = [
     [
       'leased',

@@ -54,7 +54,7 @@ export function growthContract(subject: Subject): void {
         const filter = await make({ semantics, seed: seedOf(random), ...options });
         const stored = new Map<string, number>();
         for (let step = 0; step < STEPS; step++) {
-          // There are so many keys that none has more than a few copies, because a counter that reaches 15 couldn't be
+          // There are so many keys that none has more than a few copies. A counter that reached 15 couldn't be
           // decremented.
           const keys = Array.from({ length: 1 + random.below(80) }, () => `key ${random.below(20_000)}`);
           if (stored.size === 0 || random.below(100) < 75) {

@@ -31,8 +31,8 @@ const ALL = 80;
 /** Enough calls to bring back all entries that are due: Redis moves some with each call. */
 const DUE_CALLS = 20;
 /**
- * Scheduled entries come due at times between those of other entries, because entries that come due in one lane in the
- * same change have no defined order.
+ * Scheduled entries come due at times between those of other entries. If entries of one lane come due in the same
+ * change, they have no defined order.
  */
 const BETWEEN_MS = UNIT_MS / 2;
 
@@ -272,7 +272,7 @@ describe('per-host queues, in both stores', () => {
         const call = async ({ store, filter }: Side) => {
           const dropped = await store.hosts.drop(filter, host, operation);
           if (!plan.drops) return dropped;
-          // It includes entries that were dropped before and that the queue has not removed.
+          // The count includes entries that were dropped before, if the queue has not removed them yet.
           expect(dropped).toBeGreaterThanOrEqual(live);
           return undefined;
         };

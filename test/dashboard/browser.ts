@@ -39,7 +39,7 @@ export function sharedBrowser(): Pick<Browser, 'newContext'> {
   };
 }
 
-/** Throws if a source has changed since the build, because the service would serve an old page. */
+/** Throws if a source has changed since the build: the service would serve an old page. */
 async function assertBuilt(): Promise<void> {
   const builtFrom = await readFile(BUILT_FROM, 'utf8').catch(() => undefined);
   if (builtFrom !== digestOfSources())

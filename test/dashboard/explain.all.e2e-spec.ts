@@ -99,7 +99,7 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
       const direct = new Redis(redis.url);
       expect(await direct.call(...(words as [string]))).toEqual(values);
       direct.disconnect();
-      // Starts to wait first, because the text disappears by itself.
+      // Start waiting before the click, because the text disappears by itself.
       const copied = page
         .getByText('Copied', { exact: true })
         .or(page.getByText('Selected', { exact: true }))

@@ -19,8 +19,8 @@ async function cellsOf(row: Locator, table: Locator): Promise<Record<string, str
 }
 
 /**
- * Each screen does its main task once. The dashboard's other specs run in `npm run test:all`. One store is enough,
- * because the page knows only the API, and test/contract checks that both stores give the same answers.
+ * Each screen does its main task once. The dashboard's other specs run in `npm run test:all`. One store is enough: the
+ * page knows only the API, and test/contract checks that both stores give the same answers.
  */
 describeInBrowser(`the screens of the dashboard${why}`, () => {
   let app: TestApp;

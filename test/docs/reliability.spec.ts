@@ -121,7 +121,10 @@ describe('docs/reliability.md: the mutations', () => {
   });
 });
 
-/** The titles that describe and it have in a test file, with or without `each`, and those of the suites it runs. */
+/**
+ * The titles of `describe` and `it` in a test file, with or without `each`, and the titles in the suites that the file
+ * runs.
+ */
 function titlesOf(file: string): string[] {
   const own = readFileSync(file, 'utf8');
   const suites = own.includes('storeContract')

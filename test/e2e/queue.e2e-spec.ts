@@ -414,8 +414,8 @@ describe('leases that wait', () => {
   });
 
   it('get their answers when the service ends', async () => {
-    // If the service didn't answer the lease when it ends, the grace period would cut the connection before the wait
-    // ends.
+    // The grace period ends before the wait. If the service didn't answer the lease when it shuts down, it would cut
+    // the connection then.
     const app = await startApp({ SHUTDOWN_GRACE_MS: '15000' });
     const set = await VisitedSet.create(app);
     const waiting = set.lease(1, { waitSeconds: 30 });

@@ -22,7 +22,6 @@ export type Reply =
 /** Long enough that parallel requests overlap. */
 const ANSWER_MS = 5;
 
-/** A page with links. */
 export function page(links: readonly string[]): Reply {
   const anchors = links.map((link) => `<a href="${link.replaceAll('&', '&amp;')}">x</a>`).join('\n');
   return {

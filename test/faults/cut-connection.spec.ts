@@ -21,11 +21,12 @@ import { until } from '../support/until.js';
 
 /**
  * Cuts the connection to Redis before and within each request and reply of a mutation. Redis executes only whole
- * requests, and the client reads only whole replies, so it makes no difference at which byte within one the cut comes.
- * A second fault cuts off only the client. The commands that it had sent arrive long after everything is done.
+ * requests, and the client reads only whole replies. So it makes no difference at which byte of a request or reply the
+ * cut comes. A second fault cuts off only the client. The commands that it had sent arrive long after everything is
+ * done.
  *
- * Several lanes run in parallel, each with its own store, proxy and filter, because a client waits a while before it
- * reconnects.
+ * A client waits a while before it reconnects. So several lanes run in parallel, each with its own store, proxy and
+ * filter.
  */
 const LANES = 8;
 const TIMEOUT_MS = 10_000;
@@ -91,7 +92,6 @@ interface Place {
 type Lengths = Readonly<Record<Direction, readonly number[]>>;
 
 interface Figures {
-  /** The number of places. */
   places: number;
   cuts: number;
   /** How many failed calls the caller repeated. The store's own retries saved all other calls. */
@@ -124,7 +124,7 @@ async function connected({ store }: Lane): Promise<void> {
   await until('the store is connected', async () => (await store.readiness()).ready);
 }
 
-/** A connection fault, and its places. */
+/** A fault of a connection, and the places at which it may strike. */
 interface Fault {
   /** In arbitrary order. */
   places(passed: Lengths): Place[];

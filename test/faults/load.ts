@@ -119,7 +119,7 @@ export class Load {
   }
 
   /**
-   * Repeats every batch with its key. Each item was new exactly once, so every response, first or repeated, must say
+   * Repeats every batch with its key. Each item was new exactly once. So every response, first or repeated, must say
    * that it was new, and the counters must agree.
    */
   async verify(): Promise<void> {

@@ -19,8 +19,8 @@ import { syncPlan } from '../contract/sync-calls.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
 
 /*
- * Segments that miss a step of a sync or make it late. The cause is either a failover that loses writes which the old
- * master hadn't replicated, or a paused instance that continues a sync which others have ended.
+ * Segments that miss a step of a sync or make it late. The cause is a failover that loses unreplicated writes, or a
+ * paused instance that continues a sync after others have ended it.
  */
 
 const TIMEOUT_MS = 10_000;

@@ -13,7 +13,7 @@ import { type Call, contentsOf, type Saga, type Scene } from './sagas.js';
 const TIMEOUT_MS = 10_000;
 /** Work without progress for this long counts as dead. */
 const STALE_MS = 31_000;
-/** An instance treats a sync as idle if only earlier instances have called it. */
+/** Shorter than STALE_MS, so an instance treats a sync as idle if only earlier instances have called it. */
 const IDLE_MS = 20_000;
 /** Too short for a call that has to repeat a command. */
 const SHORT_MS = 15;

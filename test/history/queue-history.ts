@@ -54,7 +54,6 @@ export type QueueAnswers = { readonly results: readonly string[] } | { readonly 
 
 export type QueueAttempt = AttemptOf<QueueOperation, QueueAnswers>;
 
-/** Each host's limits. */
 export interface HostLimits {
   readonly delaySeconds: number;
   readonly maxLeased: number;

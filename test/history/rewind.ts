@@ -21,7 +21,7 @@ export interface Moment {
 }
 
 /**
- * Whether a rewind matters. A change that is lost before any answer saw it might as well never have happened, so a
+ * Whether a rewind matters. A change that is lost before any answer saw it might as well never have happened. So a
  * rewind matters only if it may lose a mutation that some answer saw without protecting it.
  */
 export function matters({ start, end, reachMs, evenIfRead }: Rewind, calls: readonly Call[]): boolean {

@@ -2,7 +2,7 @@ import type { Random } from '../support/random.js';
 import { mutates, type Operation, type Subject, type Verb } from './history.js';
 import { planFor, type Planned } from './plan.js';
 
-/** Number of items in use at a time, per filter. Few, so that clients meet. */
+/** Number of items in use at a time, per filter. Few, so that several clients use the same item. */
 const LIVE_ITEMS = 10;
 /** Operations on an item until another replaces it. The limit keeps its history short enough to search. */
 const CALLS_AN_ITEM = 14;

@@ -8,8 +8,8 @@ import type { Request } from './judge.js';
 const ANSWER_MS = 5;
 
 /**
- * A site with many hosts, each with equally many pages that are all reachable from the host's `/0`, and its access log.
- * The hosts are loopback addresses, 127.1.0.1 and so on, because programs in three languages reach these without a
+ * A site with many hosts, and its access log. Each host has the same number of pages, all reachable from its `/0`. The
+ * hosts are loopback addresses, 127.1.0.1 and so on, because programs in three languages reach these without a
  * resolver. Linux has all loopback addresses.
  */
 export class ManyHosts {

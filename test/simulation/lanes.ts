@@ -10,8 +10,8 @@ export interface Lane {
   /** Orders the lanes that may be leased from, the earliest first. If undefined, nothing may be leased. */
   turnAt: number | undefined;
   /** The number of waiting entries when its turn was last decided. */
-  known: number;
-  /** Since then: when the first of the entries that came due did so, and when the host had room for a lease again. */
+  waitingBefore: number;
+  /** Since then: when the first entry came due, and when the host had room for a lease again. */
   cameAt: number | undefined;
   freedAt: number | undefined;
   /** Forgotten entries may still be stored and count. The model doesn't know when the store removes them. */
@@ -42,7 +42,7 @@ export class Lanes {
     let lane = this.lanes.get(host);
     if (!lane) {
       lane = {
-        ...{ host, own: {}, blockedUntil: 0, readyAt: 0, turnAt: undefined, known: 0 },
+        ...{ host, own: {}, blockedUntil: 0, readyAt: 0, turnAt: undefined, waitingBefore: 0 },
         ...{ cameAt: undefined, freedAt: undefined },
         ...{ isVague: false, vagueUntil: 0, mayWaitUntil: 0 },
       };
@@ -72,7 +72,7 @@ export class Lanes {
 
   /** An entry came due at this time. */
   came(lane: Lane, at: number): void {
-    if (lane.known === 0) lane.cameAt ??= at;
+    if (lane.waitingBefore === 0) lane.cameAt ??= at;
   }
 
   /** Entries were leased. */
@@ -97,15 +97,16 @@ export class Lanes {
       const { waiting, leased } = this.countsOf(lane.host);
       const readyAt = this.readyOf(lane);
       if (waiting === 0 || leased >= (this.limits(lane).maxLeased ?? Infinity)) lane.turnAt = undefined;
-      else lane.turnAt = Math.max(readyAt, this.since(lane), Math.min(lane.blockedUntil, this.clock.now));
-      Object.assign(lane, { known: waiting, cameAt: undefined, freedAt: undefined });
+      else
+        lane.turnAt = Math.max(readyAt, this.servableAt(lane), Math.min(lane.blockedUntil, this.clock.now));
+      Object.assign(lane, { waitingBefore: waiting, cameAt: undefined, freedAt: undefined });
     }
   }
 
   /** Since when the lane could have been served, apart from its host's delay. */
-  private since({ known, turnAt, cameAt, freedAt }: Lane): number {
+  private servableAt({ waitingBefore, turnAt, cameAt, freedAt }: Lane): number {
     const { now } = this.clock;
-    return known === 0 ? Math.max(cameAt ?? now, freedAt ?? 0) : (turnAt ?? freedAt ?? now);
+    return waitingBefore === 0 ? Math.max(cameAt ?? now, freedAt ?? 0) : (turnAt ?? freedAt ?? now);
   }
 
   /** Takes over an export's lanes, after their entries. */
@@ -114,8 +115,8 @@ export class Lanes {
     for (const { turnAt, ...exported } of all) {
       const lane = this.of(exported.host);
       const readyAt = turnAt ?? exported.readyAt;
-      Object.assign(lane, { ...exported, readyAt, known: lane.known });
-      if (lane.known > 0) lane.turnAt = Math.max(readyAt, 1);
+      Object.assign(lane, { ...exported, readyAt, waitingBefore: lane.waitingBefore });
+      if (lane.waitingBefore > 0) lane.turnAt = Math.max(readyAt, 1);
     }
   }
 

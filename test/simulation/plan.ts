@@ -41,7 +41,10 @@ export interface CallStep {
  */
 export type Step =
   | CallStep
-  /** Sends an earlier call again, or its operation with another call once nothing is in progress. */
+  /**
+   * Sends an earlier call again. With `alters`, sends another call under the same operation, once nothing is in
+   * progress.
+   */
   | { readonly do: 'repeat'; readonly number: number; readonly alters: boolean }
   /** Runs the waiting changes, and commits them if `commits` is true. `tell` tells the callers. */
   | { readonly do: 'run'; readonly commits: boolean; readonly full: boolean }
@@ -132,8 +135,8 @@ export function planOf(seed: number): Plan {
 }
 
 /**
- * Before the clock is set back, starts a lease or a delay of the longest possible time, whose end is then too far
- * ahead. Lists the entries afterwards.
+ * Before the clock is set back, starts a lease or a delay of the longest possible time. Its end is then too far ahead.
+ * Lists the entries afterwards.
  */
 function aroundSetBacks(random: Random, sets: number, steps: readonly Step[]): Step[] {
   return steps.flatMap((step): Step[] => {

@@ -145,7 +145,7 @@ export class QueueModel {
     this.void([entry]);
   }
 
-  /** Drops a host's entries. Returns how many entries the store may count at least and at most. */
+  /** Drops a host's entries. Returns the smallest and the largest number that the store may count. */
   dropHost(host: string): { least: number; most: number } {
     const lane = this.lanes.of(host);
     const dropped = this.entries.filter(({ item }) => this.hostOf(item) === host);

@@ -85,7 +85,6 @@ export function syncSpecOf(spec: FilterSpec): FilterSpec {
   };
 }
 
-/** Limits for hosts. */
 export function limitsOf(random: Random, leastDelayMs: number): PerHost {
   const some = () => random.below(2) === 0;
   return {

@@ -6,7 +6,7 @@ import { transform } from 'esbuild';
 
 /**
  * Starts a program from its compiled code. Without that file, compiles the body, and writes the file when the process
- * exits. V8 refuses code that was compiled under other flags, and compiles the body instead, so the process that writes
+ * exits. V8 refuses code that was compiled under other flags, and compiles the body instead. So the process that writes
  * the file sets no flags.
  */
 const loaderOf = (body: string, cache: string): string => `#!/usr/bin/env node
@@ -53,7 +53,9 @@ export async function cacheCode(
   await run(program);
 }
 
-/** esbuild leaves them in regular expressions. Without them, the loader can read the body as latin1, which is faster. */
+/**
+ * esbuild leaves them in regular expressions. Without them, the loader can read the body as latin1, which is faster.
+ */
 const NOT_ASCII = /[^\0-\x7f]/g;
 const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 

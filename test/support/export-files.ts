@@ -12,7 +12,6 @@ import {
 } from '#store';
 import { clock } from './clock.js';
 
-/** Exports a filter into one buffer. */
 export async function exportFile(store: Store, filter: Filter): Promise<Buffer> {
   return collect(encodeExportFile(exportHeader(filter), store.transfer.export(filter)));
 }

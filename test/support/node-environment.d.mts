@@ -6,8 +6,8 @@ declare global {
   function importNatively(specifier: string): Promise<unknown>;
 
   /**
-   * Makes a value once for all test files of a worker. Only for a value that is the same for each of them and that no test
-   * changes. In watch mode it is made for each file, because sources change between runs. Absent outside Jest.
+   * Makes a value once for all test files of a worker. Only for a value that is the same for each of them and that no
+   * test changes. In watch mode it is made for each file, because sources change between runs. Absent outside Jest.
    */
   var onceInWorker: (<T>(key: string, make: () => T) => T) | undefined;
 

@@ -1,6 +1,6 @@
 /** The limit outside Jest, as in `npm run history`. */
 const WITHOUT_A_TEST_MS = 90_000;
-/** How long before the end of a test a wait fails. Jest then reports the missing event, not its own time limit. */
+/** A wait fails this long before the test's time limit. Jest then reports the missing event, not the time limit. */
 const TO_REPORT_MS = 5_000;
 
 /**

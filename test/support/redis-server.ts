@@ -65,7 +65,7 @@ async function writeConfig(dir: string, text: string): Promise<string> {
 
 /**
  * Returns a loopback TCP port that was free just now. It is below the ports that systems use for outgoing connections
- * (from 32,768 on Linux, 49,152 on macOS), so it stays free while a server restarts. Each Jest worker has its own
+ * (from 32,768 on Linux, 49,152 on macOS). So it stays free while a server restarts. Each Jest worker has its own
  * range, and no port is returned twice.
  */
 export async function freePort(): Promise<number> {

@@ -48,7 +48,7 @@ const asked = new Map<Packages, Promise<string>>();
 /**
  * Builds the programs from the current sources. Returns the folder that holds them, laid out like `dist`.
  *
- * With bundled packages and compiled code, the service starts in a fifth of the CPU time, and most tests with a service
+ * With bundled packages and compiled code, the service starts in a fifth of the CPU time. Most tests with a service
  * spend most of their CPU time on starting it. `external` leaves the packages in node_modules, for tests that check
  * which of them are loaded. The first worker builds, and the others reuse its result while the sources stay the same.
  */

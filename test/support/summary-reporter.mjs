@@ -4,8 +4,8 @@ import { relative } from 'node:path';
 const LONGEST = 25;
 
 /**
- * Ends a run with its slowest files, a line for each failed test, and a plain line such as "12 passed, 0 failed", for
- * programs and for people who read only the end of a log.
+ * Ends a run with its slowest files, a line for each failed test, and a plain line such as "12 passed, 0 failed". This
+ * is for programs, and for people who read only the end of a log.
  */
 export default class SummaryReporter {
   /**

@@ -98,8 +98,8 @@ export class TcpProxy {
   }
 
   /**
-   * Watches one idle connection. The returned function gives the lengths of the frames that have passed and the names
-   * of the commands among them, and ends the watch.
+   * Watches one idle connection. The returned function ends the watch. It gives the lengths of the frames that have
+   * passed, and the names of the commands among them.
    */
   watchFrames(): () => Readonly<Record<Direction, readonly number[]>> & {
     readonly names: readonly string[];

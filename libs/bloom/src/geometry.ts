@@ -16,8 +16,8 @@ export interface Geometry {
   readonly pagesPerSegment: number;
   readonly segments: number;
   /**
-   * Number of runs of segments, with HOST_HASH_SCHEME. An item's host chooses the run, and the rest of its hash chooses
-   * the segment in it. `segments` is a multiple of it.
+   * Number of runs of segments, with HOST_HASH_SCHEME. `segments` is a multiple of this number. An item's host chooses
+   * a run, and the rest of the item's hash chooses a segment in that run.
    */
   readonly spread?: number;
 }
@@ -45,13 +45,11 @@ export function cellCount(geometry: Geometry): number {
   return geometry.segments * geometry.pagesPerSegment * geometry.pageCells;
 }
 
-/** Bytes of one page. */
 export function pageBytes(geometry: Pick<Geometry, 'pageCells' | 'cellBits'>): number {
   const { pageCells, cellBits } = geometry;
   return (pageCells * cellBits) / 8 + (cellBits === 8 ? STAMP_BYTES : 0);
 }
 
-/** Bytes of one segment. */
 export function segmentBytes(geometry: Geometry): number {
   return geometry.pagesPerSegment * pageBytes(geometry);
 }

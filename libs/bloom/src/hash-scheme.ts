@@ -18,8 +18,8 @@ export const HASH_SCHEMES: readonly number[] = [1, 2, HOST_HASH_SCHEME];
 export const SEED_BYTES = 16;
 
 /**
- * The scheme for all new filters. Not scheme 1: items come from pages that anyone can write, and such a page can
- * contain any number of different URLs whose murmur3 hashes collide in every filter, whatever its seed.
+ * The scheme for all new filters. Not scheme 1: items come from pages that anyone can write. Such a page can contain
+ * any number of different URLs whose murmur3 hashes collide in every filter, whatever its seed.
  */
 export const DEFAULT_HASH_SCHEME = 2;
 

@@ -13,11 +13,11 @@ import {
 
 /**
  * One of the filters that make up a growing filter. An item is in exactly one of them. All layers share the seed, the
- * page size and the number of hashes, so an item has the same cells in every layer, but in a different page. The number
- * of segments is a multiple of the first layer's, so the items in one of the first layer's segments lie in one run of
+ * page size and the number of hashes. So an item has the same cells in every layer, but in a different page. The number
+ * of segments is a multiple of the first layer's. So the items in one of the first layer's segments lie in one run of
  * segments in each other layer.
  *
- * A separate page shape for each layer would save up to 13 % of memory in later layers, but redrawing the cells would
+ * A separate page shape for each layer would save up to 13 % of memory in later layers. But redrawing the cells would
  * cost 0.27 µs per item and layer, three times as much as the lookup.
  */
 export interface Layer {

@@ -26,7 +26,7 @@ export interface Segmentation {
   readonly allocatedBytes?: (bytes: number) => number;
   /**
    * Number of runs of segments, if URLs' hosts choose the run (HOST_HASH_SCHEME). The number of segments is a multiple
-   * of it.
+   * of this number.
    */
   readonly spread?: number | undefined;
 }
@@ -51,8 +51,8 @@ export interface PageShape {
 const shapes = new Map<number, PageShape>();
 
 /**
- * The smallest page whose memory stays within 10 % of the classic optimum (20 % for rates below 4e-4), with the number
- * of hashes that needs the fewest cells. Small pages are cheap to read, and large pages save memory.
+ * The smallest page whose memory stays within 10 % of the classic optimum, or 20 % for rates below 4e-4. Its number of
+ * hashes is the one that needs the fewest cells. Small pages are cheap to read, and large pages save memory.
  */
 export function pageShapeFor(errorRate: number): PageShape {
   const known = shapes.get(errorRate);
@@ -110,8 +110,8 @@ export function assertSizing({ capacity, errorRate }: Sizing): void {
 }
 
 /**
- * Filters that age get this many times as many cells, because forgotten items can leave counts in cells that other
- * items keep alive until they expire.
+ * Filters that age get this many times as many cells. A forgotten item can leave counts in cells that other items keep
+ * alive, until those cells expire.
  */
 const AGED_ALLOWANCE = 1.02;
 
@@ -145,7 +145,7 @@ export function capacityAt(geometry: Geometry, errorRate: number): number {
   return Math.floor(itemsPerPage * pagesPerSegment * segments * (1 + ROUNDING));
 }
 
-/** Allowance for rounding errors, because planning divided by loadFor's result, which is now multiplied again. */
+/** Allowance for rounding errors: planning divided by loadFor's result, and this multiplies by it again. */
 const ROUNDING = 1e-12;
 
 /** Segments are never cut below this size to suit the allocator, because each batch would then run more scripts. */

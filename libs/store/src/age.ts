@@ -2,11 +2,14 @@ import { type Geometry, itemsPerPageFromFill, pageBytes, STAMP_BYTES } from '#bl
 
 /*
  * Filters that age: an item is absent if it has not been added again for the filter's maximum age. Time is counted in
- * epochs. Each cell is a byte. The upper half is a counter, and the lower half is the last epoch in which the cell is
- * live, modulo CYCLE. A page begins with its stamp (4 bytes, little-endian), the epoch up to which its expired cells
- * have been emptied. The stamp turns the lower half of a cell back into a full epoch number. A cell whose last epoch
- * has passed counts as zero. Before a cell's last epoch becomes ambiguous, a change in the page empties its expired
- * cells and stamps it again. Nothing else sweeps expired cells.
+ * epochs.
+ *
+ * Each cell is a byte. The upper half is a counter, and the lower half is the last epoch in which the cell is live,
+ * modulo CYCLE. A page begins with its stamp (4 bytes, little-endian), the epoch up to which its expired cells have
+ * been emptied. The stamp turns the lower half of a cell back into a full epoch number.
+ *
+ * A cell whose last epoch has passed counts as zero. Before a cell's last epoch becomes ambiguous, a change in the page
+ * empties its expired cells and stamps it again. Nothing else sweeps expired cells.
  *
  * A cell's last epoch is the latest among all items that use it, so no item is forgotten early. Once that epoch has
  * passed, no live item uses the cell, so emptying it is safe.

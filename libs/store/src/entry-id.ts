@@ -49,8 +49,8 @@ function startOf(generation: string): number {
 /**
  * Encodes as base64url: the kind (1 byte), the first bytes of the generation (3), segment (4), number (6), index (2)
  * and hash prefix (8), big-endian. An imported set has the hashes of the exported one and counts its leases from 1
- * again, but its generation differs, so an id from one set practically never settles the same item's entry in the
- * other. Throws RangeError if a number does not fit or the prefix has a different length.
+ * again. But its generation differs, so an id from one set practically never settles an entry in the other. Throws
+ * RangeError if a number does not fit or the prefix has a different length.
  */
 export function encodeEntryId(
   generation: string,

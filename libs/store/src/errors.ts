@@ -38,7 +38,7 @@ export class StoreError extends Error {
 
 /**
  * The filter has been cleared, dropped and re-created, or synced since it was opened, so positions computed for it are
- * invalid. The call changed nothing. Open the filter again and recompute them.
+ * invalid. The call changed nothing. Open the filter again and recompute the positions.
  */
 export class StaleFilterError extends Error {
   constructor(readonly filterName: string) {

@@ -1,6 +1,6 @@
 /**
- * Waits for all calls and returns their results in order. If some fail, throws the first one's error, but only after
- * all calls have settled, so the caller can safely free resources that they use, or repeat them. `Promise.all` would
+ * Waits for all calls and returns their results in order. If some fail, throws the first one's error, but only once all
+ * calls have settled. The caller can then safely repeat the calls, or free resources that they use. `Promise.all` would
  * throw earlier.
  */
 export async function joinAll<T>(calls: Iterable<Promise<T>>): Promise<T[]> {

@@ -15,7 +15,7 @@ export function plannedLayers({
 
 /**
  * Throws SYNC_UNSUPPORTED for a multiset. Throws RangeError if a layer in the plan has a different hash scheme or
- * number of runs than the filter, because a sync finds its items by the filter's hashes and runs.
+ * number of runs than the filter. A sync finds its items by the filter's hashes and runs.
  */
 export function assertSyncable(filter: Filter, plan: SyncPlan): void {
   if (filter.semantics === 'multiset') throw syncUnsupported(filter);

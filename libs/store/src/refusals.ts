@@ -19,7 +19,7 @@ import {
 } from './port/index.js';
 import { type Chosen, differences, type Existing } from './same-filter.js';
 
-/* Errors that both stores throw with the same words, because callers don't know which store they use. */
+/* Errors that both stores throw with the same words. Callers don't know which store they use. */
 
 /** Maximum number of characters of a value in a message. */
 const MOST_SHOWN = 100;

@@ -58,7 +58,7 @@ const inSeconds = ({ delayMs, ...limits }: PerHost): object => ({
   ...limits,
 });
 
-/** Compares values as JSON, as they are after a restart, and objects member by member. */
+/** Compares values as JSON, because after a restart they come from JSON. Compares objects member by member. */
 function* differing(parameter: string, existing: unknown, wanted: unknown): Generator<Difference> {
   const members = { ...asObject(existing), ...asObject(wanted) };
   if (asObject(existing) && asObject(wanted)) {

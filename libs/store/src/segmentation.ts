@@ -1,6 +1,6 @@
 /**
  * Maximum size of a segment in bytes: 16 MiB minus one memory page. With a string's header, exactly 16 MiB would take
- * 20 MiB in Redis, whose allocator has no size class in between (measured: 1.25 instead of 1.00 times the requested
+ * 20 MiB in Redis: its allocator has no size class in between (measured: 1.25 instead of 1.00 times the requested
  * bytes).
  */
 export const MAX_SEGMENT_BYTES = 16 * 2 ** 20 - 4096;

@@ -21,8 +21,8 @@ export function compileAuthority(profile: NormalisedUrlProfile): ((authority: st
 }
 
 /**
- * Writes https for both schemes. `http://a:443` and `https://a:80` keep their schemes, because under the other scheme,
- * the port would be the default and disappear, and the key of that key would be different.
+ * Writes https for both schemes. `http://a:443` and `https://a:80` keep theirs: under the other scheme, the port would
+ * be the default and disappear. The key of that key would then be different.
  */
 function commonScheme(scheme: string, host: string): string {
   return scheme === 'http://' && !/:443$/.test(host) ? 'https://' : scheme;

@@ -10,7 +10,7 @@ const MAX_LABEL_LENGTH = 63;
 /**
  * Limits in UTF-16 code units before IDNA, whose cost grows faster than linearly. They apply to a name both as written
  * and after compatibility normalisation (NFKC), in which one ligature can become 18 characters. They are twice the DNS
- * limits, because characters beyond the BMP take two units, accents can be separate characters, and IDNA removes some
+ * limits: characters beyond the BMP take two units, accents can be separate characters, and IDNA removes some
  * characters.
  */
 const MAX_WRITTEN_HOST_LENGTH = 2 * MAX_HOST_LENGTH;
@@ -40,8 +40,8 @@ const IDNA = { checkBidi: true, checkJoiners: true };
 
 /**
  * Returns a host's canonical form: lower-case ASCII after IDNA, or an address in its only canonical form. Removes a
- * single trailing dot (S4). A name with two can't be resolved, and removing only one of them would give a host whose own
- * canonical form differs.
+ * single trailing dot (S4). A name with two can't be resolved, and removing only one of them would give a host whose
+ * own canonical form differs.
  *
  * Doesn't use the runtime's parser, because every key would then depend on its Unicode version (see docs/decisions.md).
  */

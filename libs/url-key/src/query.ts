@@ -65,7 +65,7 @@ const BRACKETS = '%5B%5D';
 
 /**
  * The sort key: the name up to its first empty brackets. Rack, Rails and PHP use the order of `a[][b]` and `a[][c]` to
- * find the start of a list element, so all names that begin with `a[]` keep their order.
+ * find the start of a list element. So all names that begin with `a[]` keep their order.
  */
 function sortName(token: Token): string {
   const name = nameOf(token);

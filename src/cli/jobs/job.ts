@@ -95,8 +95,8 @@ export class Job {
       const goesOn = found !== undefined && !isGone && !keeping.restart;
       const why =
         isGone && !keeping.restart ? 'the set was cleared, or deleted and created again' : undefined;
-      // Abandons the sync before it overwrites the checkpoint, so that if the process is killed in between, the next
-      // call still finds the sync.
+      // Abandons the sync before it overwrites the checkpoint. If the process is killed in between, the next call still
+      // finds the sync.
       const former = found && ownSyncOf(found);
       if (!goesOn && former !== undefined) await abandon?.(former);
       const job = goesOn ? new Job(found, file, true) : new Job(fresh, file, false, why);

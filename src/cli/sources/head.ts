@@ -107,8 +107,7 @@ const MAX_SPACE = 1024;
 
 /**
  * Decides by the first bytes whether a source is a sitemap (it begins like XML) or lines. Throws UsageError for an HTML
- * page, and for a source that isn't XML although its name or `type` says so, since such a source is often an error page
- * instead of a sitemap.
+ * page. Also throws it if the source's name or `type` says XML but the source isn't XML: that is often an error page.
  */
 export async function sitemapOrLines(
   name: string,

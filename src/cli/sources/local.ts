@@ -17,8 +17,8 @@ export async function sizeOf(path: string): Promise<number | undefined> {
 }
 
 /**
- * Opens a file, a named pipe or a device. No thread blocks while it waits, because only SIGKILL can end a process whose
- * threads wait for the other end of a pipe. Throws UsageError.
+ * Opens a file, a named pipe or a device. Waiting for the other end of a pipe blocks no thread: only SIGKILL could end
+ * a process with a blocked thread. Throws UsageError.
  */
 export async function openLocal(path: string): Promise<Readable> {
   const { isFile, isPipe } = await described(path);

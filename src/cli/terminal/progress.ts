@@ -18,7 +18,7 @@ export class Progress {
   private shown = false;
   private shownAt: number;
   private readonly startedAt: number;
-  /** Where this run begins, after the part that earlier runs did. The base for the rate and the time left. */
+  /** Where this run began, after the part that earlier runs did. The rate and the time left are computed from here. */
   private from: { readonly at: number; readonly share: number };
 
   constructor(

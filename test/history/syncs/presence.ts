@@ -109,14 +109,14 @@ export class Presence {
     return because;
   }
 
-  /** How long a URL that a call added lives at least. A sync's list keeps known URLs' age. */
+  /** Minimum lifetime of a URL that a call added. A sync's list keeps known URLs' age. */
   private lifeOf(call: AddCall | ListCall): number {
     if ('sync' in call && call.word === 'kept' && Number.isFinite(this.ageMs)) return 0;
     const ttl = 'sync' in call ? undefined : call.ttlSeconds;
     return ttl === undefined ? this.ageMs : ttl * 1_000;
   }
 
-  /** Whether a call's answer may be true only for a sync's layers, which are dropped if the sync is abandoned. */
+  /** Whether a call's answer may be true only for a sync's layers. Abandoning the sync drops these layers. */
   private reliesOn(call: AddCall | ListCall, at: At): boolean {
     if (!('sync' in call) && call.word === 'new') return false;
     return this.url.lists.some((list) => {

@@ -10,7 +10,7 @@ import { DamagedRow } from './database/table.js';
 export interface VerifiedFilter {
   readonly name: string;
   readonly kind: FilterKind;
-  /** False if part of it is missing or damaged. Calls on it fail with STORE_DATA_LOST. */
+  /** False if part of the filter is missing or damaged. Calls on such a filter fail with STORE_DATA_LOST. */
   readonly whole: boolean;
 }
 

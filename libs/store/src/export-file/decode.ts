@@ -40,8 +40,8 @@ interface Frame {
 }
 
 /**
- * Reads an export file as its bytes arrive: first the header, then the parts. If the file is not a complete, unaltered
- * export, it throws ExportFileError, at the latest at the end of the iteration, so don't use the parts until all have
+ * Reads an export file as its bytes arrive: first the header, then the parts. Throws ExportFileError unless the file is
+ * a complete, unaltered export, but perhaps only at the end of the iteration. So don't use the parts until all have
  * arrived. Rethrows the source's errors. The reader never trusts a length field: it allocates only for bytes that have
  * arrived.
  */
@@ -193,7 +193,7 @@ export class ExportFileReader {
   }
 }
 
-/** How far ahead of the importing store the clock that stamped a filter's pages may have been, in ms. */
+/** How far ahead of the importing store's clock a page's stamp may be, in ms. */
 const MOST_AHEAD_MS = 86_400_000;
 
 /**

@@ -62,12 +62,12 @@ export function encodeHeader(header: ExportHeader): Buffer {
 }
 
 /**
- * Maximum number of segments smaller than MIN_BYTES_OF_MANY, because finding their cluster slots takes quadratic time.
+ * Maximum number of segments smaller than MIN_BYTES_OF_MANY. Finding the segments' cluster slots takes quadratic time.
  */
 const MANY_SEGMENTS = 1_024;
 const MIN_BYTES_OF_MANY = 2 ** 20;
 const MAX_SEGMENTS = 2 ** 16;
-/** Maximum number of runs of segments, because each mutation in the embedded store writes the counts of all runs. */
+/** Maximum number of runs of segments. In the embedded store, each mutation writes the counts of all runs. */
 const MAX_SPREAD = 64;
 /** Maximum k. An item's changes must fit in a byte counter. */
 const MAX_HASHES = 32;

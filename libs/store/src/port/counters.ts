@@ -59,8 +59,8 @@ export interface Counters {
    * `set` does: an item that a layer claims doesn't change, and a second copy in the batch is present. A counter at 15
    * stays at 15. Returns Added.New for items that were absent.
    *
-   * Throws FILTER_FULL, before any change, if the filter would hold more than twice its capacity or, if it grows, if
-   * its last layer would exceed its own capacity.
+   * Throws FILTER_FULL, before any change, if the filter would hold more than twice its capacity. If the filter grows,
+   * throws FILTER_FULL if its last layer would exceed its own capacity.
    *
    * A filter that grows counts an item in the oldest layer that claims it, and stores it in the newest layer if none
    * does. A layer is closed when it reaches its capacity, or when one segment reaches its share of it, even in the
@@ -70,11 +70,13 @@ export interface Counters {
    *
    * `payloads`, for visited sets: a new item is queued with its payload in the same atomic step.
    *
-   * In sets with `perHost`, an item to queue is neither stored nor queued if it would exceed `maxUrls` of its host, or
-   * if its host is new and the set has the maximum number of hosts: Added.Limited. A copy of an item in the batch
-   * counts once. In a set that ages, the count restarts with each period of the maximum age. A committed sync changes
-   * the count: see Syncs. A batch of many hosts may take several atomic steps. A batch without enough room is refused
-   * before its first step. A batch that had room then isn't refused later, even if other calls have taken its room.
+   * In sets with `perHost`, the result is Added.Limited if an item to queue would exceed its host's `maxUrls`, or if
+   * its host is new and the set has the maximum number of hosts. Such an item is neither stored nor queued. A copy of
+   * an item in the batch counts once. In a set that ages, the count restarts with each period of the maximum age. A
+   * committed sync changes the count: see Syncs.
+   *
+   * A batch of many hosts may take several atomic steps. A batch without enough room is refused before its first step.
+   * A batch that had room then isn't refused later, even if other calls have taken its room.
    *
    * In a filter that ages, items live for `ttlMs` from now (default: the filter's maximum age), and up to a thirteenth
    * of that maximum longer. A present item keeps its remaining lifetime or the new one, whichever is longer.
@@ -107,8 +109,8 @@ export interface Counters {
 
   /**
    * The smallest of the item's counters in the oldest layer that claims it, or 0 if none does. This is an upper bound
-   * on its multiplicity. 15 means 15 or more. Counting filters only. Throws TypeError for a standard filter, which has
-   * bits.
+   * on the item's multiplicity. 15 means 15 or more. Counting filters only. Throws TypeError for a standard filter,
+   * which has bits.
    */
   count(filter: Filter, positions: Positions, deadline: number): Promise<Uint8Array>;
 }

@@ -73,11 +73,13 @@ export interface Hosts {
    * Drops a host's entries, wherever they are. They are never leased again, and settling them or putting them back
    * returns Settled.Unknown, or Settled.Expired once the queue has removed them. Their URLs stay visited, even after an
    * open sync is committed. So the drop may have to wait until that sync has kept these entries (embedded: all entries
-   * in the queue). The host keeps its pace and settings. Because workers may still process dropped entries, these count
-   * towards `maxLeased` until they leave their leases: when a worker acknowledges or releases them, when their leases
-   * end, or when a sweep removes them about a minute later. Returns how many entries it dropped. As in HostView, this
-   * may include entries that were forgotten or dropped one by one, until the queue has removed them. When that happens
-   * differs between stores.
+   * in the queue). The host keeps its pace and settings.
+   *
+   * Workers may still process dropped entries. So these count towards `maxLeased` until they leave their leases: when a
+   * worker acknowledges or releases them, when their leases end, or when a sweep removes them about a minute later.
+   *
+   * Returns how many entries it dropped. As in HostView, this may include entries that were forgotten or dropped one by
+   * one, until the queue has removed them. When that happens differs between stores.
    */
   drop(filter: Filter, host: string, operation: Operation): Promise<number>;
 }

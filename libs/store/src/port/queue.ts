@@ -122,21 +122,26 @@ export interface DeadLetterPage {
 }
 
 /**
- * A visited set's queue. It has a log for each priority. New entries go to its end, and leases take entries from its
- * head. Entries with a higher priority go first. Within a priority, order is roughly first in, first out: each segment
- * hands out its entries in the order in which they were queued, but there is no order between segments. An entry that
- * comes back (its lease ended, it was released, its time has come, or it was put back) keeps its priority and goes to
- * the end, behind all waiting entries with its priority and before later ones. Entries that come due between two changes
- * come back in the order of their times. Entries that one change releases have no order among themselves.
+ * A visited set's queue. It has a log for each priority. New entries go to the end of their log, and leases take
+ * entries from its head. Entries with a higher priority go first.
+ *
+ * Within a priority, order is roughly first in, first out. Each segment hands out its entries in the order in which
+ * they were queued, but segments have no order among themselves.
+ *
+ * An entry comes back when its lease ends, it is released, its time comes, or it is put back. It keeps its priority and
+ * goes to the end: behind all waiting entries with its priority, and before later ones. Entries that come due between
+ * two changes come back in the order of their times. Entries that one change releases have no order among themselves.
  *
  * A scheduled entry comes back at a fixed time, as if never leased. It counts as discovered at that time. If the clock
  * is set back, scheduled entries wait longer.
  *
  * A set with `perHost` has a lane for each host, with this order within each lane. A segment's lanes take turns, and
- * the lane that has been due longest comes first. A host's next entries may be leased `delayMs` after a lease. At
- * `maxLeased`, its lane waits until one of its leases ends or an entry is settled. If that limit is 1, the delay also
- * counts from then. Leases that find only forgotten entries of a host don't delay it. A host's pace survives a restart.
- * If the clock is set back, a host waits no longer than its delay.
+ * the lane that has been due longest comes first.
+ *
+ * A host's next entries may be leased `delayMs` after a lease. At `maxLeased`, its lane waits until one of its leases
+ * ends or an entry is settled. If that limit is 1, the delay also counts from then. Leases that find only forgotten
+ * entries of a host don't delay it. A host's pace survives a restart. If the clock is set back, a host waits no longer
+ * than its delay.
  *
  * At most one lease holds an entry. An entry that was forgotten is never leased again, wherever it was when its item
  * was removed. If its item is discovered again, it gets a new entry.
@@ -174,8 +179,8 @@ export interface Queue {
   ): Promise<Uint8Array>;
 
   /**
-   * Gives leased entries back. They go to the end of the queue, immediately or after a delay, or become dead letters if
-   * they were leased as often as the visited set allows. Returns the same results as `ack`.
+   * Gives leased entries back. They go to the end of the queue, immediately or after a delay. If they were leased as
+   * often as the visited set allows, they become dead letters. Returns the same results as `ack`.
    */
   release(
     filter: Filter,
@@ -186,7 +191,7 @@ export interface Queue {
 
   /**
    * Sets the end of these entries' leases to `leaseMs` from now (at most MAX_LEASE_MS). Returns the same results as
-   * `ack`. Does not change the lease of a forgotten or dropped entry: its worker may still fetch the URL, so the entry
+   * `ack`. Does not change the lease of a forgotten or dropped entry. Its worker may still fetch the URL, so the entry
    * counts towards `maxLeased` until that lease ends.
    */
   extend(filter: Filter, ids: readonly string[], leaseMs: number, operation: Operation): Promise<Uint8Array>;
@@ -200,22 +205,24 @@ export interface Queue {
   watch(filter: Filter, wake: () => void): () => void;
 
   /**
-   * At most `limit` entries (and MAX_LISTED_ENTRIES) after the cursor `after`, as the query selects them. A call does a
-   * bounded amount of work, so a page may have fewer entries, or none, even if more follow. The pages list each entry
-   * that stays in its place and its state from the first page to the last. In Redis, an entry of a set with `perHost`
-   * may be on two pages if many other hosts leave the queue in the meantime. An entry that had already come back when
-   * the listing began is listed, perhaps twice, even if the queue notices only later. Any other entry that moves,
-   * changes its state or has its lease extended may be listed twice or not at all. They omit forgotten and dropped
-   * entries. With a cursor that this set did not issue, the list starts with the first page, as in other calls. Throws
-   * TypeError for a `host` in a set without `perHost`.
+   * At most `limit` entries (and MAX_LISTED_ENTRIES) after the cursor `after`, as the query selects them. Throws
+   * TypeError for a `host` in a set without `perHost`. With a cursor that this set did not issue, the list starts with
+   * the first page, as in other calls.
+   *
+   * A call does a bounded amount of work, so a page may have fewer entries, or none, even if more follow. The pages
+   * list each entry that stays in its place and its state from the first page to the last. In Redis, if many other
+   * hosts leave the queue in the meantime, an entry of a set with `perHost` may be on two pages. An entry that had
+   * already come back when the listing began is listed, perhaps twice, even if the queue notices only later. Any other
+   * entry that moves, changes its state or has its lease extended may be listed twice or not at all. The pages omit
+   * forgotten and dropped entries.
    */
   entries(filter: Filter, query: EntryQuery, limit: number, after?: string): Promise<EntryPage>;
 
   /**
    * Drops the entries with these ids from `entries`. They are never leased again, and settling them or putting them
    * back returns Settled.Unknown, as for forgotten entries. Their items stay visited and count towards `maxUrls`, even
-   * after a sync that was open then, unless they were scheduled, because a sync doesn't keep scheduled items. As with
-   * forgotten entries, the queue removes dropped ones within minutes, and counts them until then.
+   * after a sync that was open then. This doesn't apply to scheduled entries, because a sync doesn't keep their items.
+   * As with forgotten entries, the queue removes dropped ones within minutes, and counts them until then.
    *
    * Per id: Settled.Done, or Settled.Unknown if `entries` no longer lists the entry with this id. In that case, the
    * entry was settled, forgotten or dropped, or it moved because it was leased or came back to the queue. Extending a

@@ -9,8 +9,8 @@ export interface Taken {
 /** Limits each caller's calls per second. */
 export interface RateLimiter {
   /**
-   * Counts `calls` calls by a caller. If the counts can't be read, treats all of them as within the limit: the counts
-   * are stored with the filters, so the calls themselves report the failure.
+   * Counts `calls` calls by a caller. If the counts can't be read, treats all calls as within the limit. The counts are
+   * stored with the filters, so the calls themselves report the failure.
    */
   take(caller: string, calls: number): Promise<Taken>;
 }

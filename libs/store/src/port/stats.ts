@@ -61,9 +61,9 @@ export interface QueueStats {
   /** Upper bound on the number of forgotten entries in these counts. */
   readonly forgotten: number;
   /**
-   * Age of the entry at the head of the queue, in seconds since its discovery or its scheduled time. If only entries are
-   * waiting that have come due since the last change, the age of the one that came due first. Absent if no entry is
-   * waiting, or if no host of a per-host queue may have more entries leased.
+   * Age of the entry at the head of the queue, in seconds since its discovery or its scheduled time. If all waiting
+   * entries have come due since the last change, the age of the one that came due first. Absent if no entry is waiting,
+   * or if no host of a per-host queue may have more entries leased.
    */
   readonly oldestSeconds?: number;
 }

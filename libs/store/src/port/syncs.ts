@@ -42,7 +42,7 @@ export interface Sync {
   readonly new: number;
   /** I: items in the filter, not counting newly listed ones. After the sync has ended, as of its end. */
   readonly items: number;
-  /** K: how many of I stay, because they were listed, added or queued since the sync opened, and were not removed since. */
+  /** K: how many of I stay. They were listed, added or queued after the sync opened, and not removed afterwards. */
   readonly kept: number;
   /** Bytes of the layers that the sync fills, or 0 once it has ended. */
   readonly bytes: number;
@@ -70,10 +70,10 @@ export const Kept = {
 } as const;
 
 /**
- * Keeps the items of an input list and forgets all others. A sync fills new layers next to the filter's own. While it
- * is open,
+ * Keeps the items of an input list and forgets all others. A sync fills new layers next to the filter's own. While a
+ * sync is open,
  *
- * - `check` finds items that either of them claims;
+ * - `check` finds items that the filter's own layers or the new ones claim;
  * - `add` stores an item in both if neither claims it, and the item is new. An item that the own layers claim is also
  *   stored in the new layers. An item that only the new layers claim is not new, and stays only there;
  * - `keep` stores in the new layers only, unless the item was removed since the sync was opened;
@@ -109,8 +109,8 @@ export interface Syncs {
   open(filter: Filter, plan: SyncPlan, operation: Operation, quota?: Quota): Promise<Sync>;
 
   /**
-   * The sync with this id. Resets the sync's idle time, but a store need not persist that, so after a crash, `tend` may
-   * use the time of an earlier call.
+   * The sync with this id. Resets the sync's idle time. A store need not persist this: after a crash, `tend` may use
+   * the time of an earlier call.
    */
   get(filter: Filter, id: string): Promise<Sync>;
 

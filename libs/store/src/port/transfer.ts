@@ -92,20 +92,23 @@ export interface Transfer {
   /**
    * A filter's contents except its operation records, while the filter is in use. Segments are read one after another,
    * and the cells of each are a snapshot. If the filter grows, each layer of a segment is a separate snapshot, and the
-   * open one comes first. Since an item lives in one segment and layer, the export has the effects of every call that
-   * returned before it began, minus later removals. If an item changes during the export, the export has the whole
-   * change or none of it. A queue entry or dead letter is missing only if it was acknowledged or purged (but see
-   * exportParts), and may appear twice. Throws the errors that `Counters` lists, and StaleFilterError also if the
-   * filter is cleared or dropped halfway.
+   * open one comes first.
+   *
+   * An item lives in one segment and layer. So the export has the effects of every call that returned before it began,
+   * minus later removals. If an item changes during the export, the export has the whole change or none of it. A queue
+   * entry or dead letter is missing only if it was acknowledged or purged (but see exportParts), and may appear twice.
+   *
+   * Throws the errors that `Counters` lists, and StaleFilterError also if the filter is cleared or dropped halfway.
    */
   export(filter: Filter): AsyncGenerator<Part, void, undefined>;
 
   /**
    * Creates a filter with these contents under a new generation. Scheduled entries stay scheduled, and dead letters
-   * stay dead letters. All other entries wait in the new filter, in the order of `parts` within each priority. `parts`
-   * must be complete and match the spec. A caller that reads them from elsewhere must check this, and throw out of the
-   * iteration if they don't. The filter becomes visible when `parts` ends. If anything throws before that, no filter
-   * exists and its memory is freed (after a crash, by the next start or call).
+   * stay dead letters. All other entries wait in the new filter, in the order of `parts` within each priority.
+   *
+   * `parts` must be complete and match the spec. A caller that reads them from elsewhere must check this, and throw out
+   * of the iteration if they don't. The filter becomes visible when `parts` ends. If anything throws before that, no
+   * filter exists and its memory is freed (after a crash, by the next start or call).
    *
    * Before it reads `parts`, it throws FILTER_EXISTS if the name is taken, FILTER_BUSY if another call is creating or
    * dropping a filter with that name, and QUOTA_EXCEEDED like `create`. A repeated operation returns the same filter

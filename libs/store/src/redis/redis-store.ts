@@ -59,14 +59,15 @@ export interface RedisStoreOptions extends ConnectionOptions {
   /** Limit on a segment's operation records, and on the catalogue's, in bytes per origin. */
   readonly maxRecordBytes?: number;
   /**
-   * How many marks a segment's queue may have before a sweep begins. For a long queue, it is an eighth of its length.
+   * How many marks a segment's queue may have before a sweep begins. For a long queue, the limit is an eighth of its
+   * length.
    */
   readonly maxMarks?: number;
   /** How long a sync may go without a call before it is abandoned, in ms. */
   readonly syncIdleMs?: number;
   /**
-   * Limit on removals from a filter while a sync is open, which the sync notes. The store abandons a sync that goes
-   * somewhat beyond it. If hosts choose the segments, each segment may note this many, and the sum is checked later.
+   * Limit on the removals that an open sync notes. It is approximate: the store abandons a sync that goes somewhat
+   * beyond it. If hosts choose the segments, each segment may note this many, and the sum is checked later.
    */
   readonly maxSyncForgets?: number;
   /**

@@ -14,7 +14,6 @@ const HIDDEN_PER_PART = 10_000;
  */
 const ATTEMPTS = 3;
 
-/** A snapshot of a segment. */
 export interface SegmentSnapshot {
   /** The open layer's cells, in the first of its segments that correspond to this one. */
   readonly cells: Uint8Array;
@@ -80,7 +79,7 @@ export interface SegmentSource {
  * hidden later was removed after the export began. The queue is read after the hidden items, so an item that is added
  * again is discovered again.
  *
- * If the filter grows, all this applies to the open layer, which is therefore read first and held in memory while the
+ * If the filter grows, all this applies to the open layer. So that layer is read first, and held in memory while the
  * queue is read. Closed layers are read after it. They get no new items, and their cells at zero stay zero. So even in
  * the export, an item is in the oldest layer that claims it.
  */

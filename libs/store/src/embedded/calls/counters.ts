@@ -134,7 +134,8 @@ export class EmbeddedCounters implements Counters {
           for (const stack of scope.stacks)
             if (stack.next) void reserveNext(scope, stack, session.memory, quota);
           const answers = limited ? put(limited, indexesOf(limited, 0), outcome.answers) : outcome.answers;
-          // In a set that ages, an item may expire while its entry waits. That entry stays unless this call queues another.
+          // In a set that ages, an item may expire while its entry waits. That entry stays unless this call queues
+          // another.
           if (scope.queue.unkeptUntil > 0 && (queue || !scope.stack.age))
             new VoidEntries(session, scope).renew(positions, answers);
           if (queue && payloads) {

@@ -41,7 +41,6 @@ export function layersFor(
   return () => stack.grow(cells.shift() as readonly Uint8Array[]);
 }
 
-/** True if the newest layer is nearly full. */
 export function isNearlyFull({ open }: LayerStack): boolean {
   return open.fill >= NEARLY_FULL;
 }

@@ -6,7 +6,7 @@ import type { Memory, TakenRoom } from '../filters/memory.js';
 
 /**
  * Room in a quota for a filter that is being created. A creation takes it before it reserves memory, and holds it until
- * the filter exists or the creation has failed, so parallel creations can't exceed the quota together.
+ * the filter exists or the creation has failed. So parallel creations can't exceed the quota together.
  */
 export class Room implements TakenRoom {
   readonly name: string;

@@ -1,7 +1,7 @@
 import { existsSync, fstatSync, readFileSync, readSync } from 'node:fs';
 
 /**
- * The parts of LMDB's file layout that checking the file requires. Reads all numbers as little-endian, because LMDB
+ * The parts of LMDB's file layout that are needed to check a data file. All numbers are read as little-endian: LMDB
  * uses the machine's byte order, and this service doesn't run on big-endian machines.
  *
  * A meta page says where a commit's trees begin. Commit n writes meta page n mod 2. The second half of page 0 is the
@@ -36,7 +36,7 @@ const NO_PAGE = 0xffff_ffff_ffff_ffffn;
 const MAX_MAP_BYTES = 2 ** 44;
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 
-/** LMDB must not open the data file, or the extent of the file's damage is unknown. */
+/** Thrown if LMDB must not open the data file, or if the extent of its damage is unknown. */
 export class DataFileError extends Error {
   constructor(what: string) {
     super(

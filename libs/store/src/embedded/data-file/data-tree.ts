@@ -15,8 +15,8 @@ export type Visit = (key: Buffer, value: Buffer, tree: boolean) => void;
 export type CompareKeys = (a: Buffer, b: Buffer) => number;
 
 /**
- * Walks one tree of a data file and visits its rows in order. First checks everything that LMDB relies on, because on
- * bytes that it didn't write, LMDB may abort, read out of bounds or never return. Throws DataFileError.
+ * Walks one tree of a data file and visits its rows in order. First checks everything that LMDB relies on. On bytes
+ * that it didn't write, LMDB may abort, read out of bounds or never return. Throws DataFileError.
  *
  * `skim`: reads only the parts that LMDB relies on, and doesn't visit rows with long values.
  */

@@ -135,7 +135,7 @@ export class Database {
   }
 }
 
-/** The error for a directory with another version. */
+/** The error for a directory with a different format version. */
 export function otherFormat(version: string): Error {
   return new Error(
     `the data directory has format ${version}, and this version reads only format ${FORMAT_VERSION}`,

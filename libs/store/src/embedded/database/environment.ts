@@ -1,6 +1,5 @@
 /** A read outside write transactions. It sees the data that was committed when it began. */
 export interface ReadTransaction {
-  /** Ends the read. */
   done(): void;
 }
 

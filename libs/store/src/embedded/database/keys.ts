@@ -32,7 +32,6 @@ export function generationKey(generation: string): Buffer {
 const LAYER_BYTES = 4;
 const BLOCK_KEY_BYTES = GENERATION_BYTES + LAYER_BYTES + 4;
 
-/** The key for a block of a layer's cells. */
 export function blockKey(generation: Buffer, layer: number, block: number): Buffer {
   const key = Buffer.allocUnsafe(BLOCK_KEY_BYTES);
   key.set(generation);

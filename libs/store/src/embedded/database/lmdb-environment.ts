@@ -21,8 +21,7 @@ export class LmdbEnvironment implements Environment {
       maxDbs: MAX_TABLES,
       ...TABLE,
       // Makes each operation of the library one of our transactions. If the library batched them by event turn, a
-      // failed commit would also reject a promise inside the library that nothing handles, which would crash the
-      // process.
+      // failed commit would also reject a promise that nothing handles. That would crash the process.
       eventTurnBatching: false,
       separateFlushed: true,
       // Otherwise, an environment variable decides which commit LMDB reads. The library's types don't have this option.

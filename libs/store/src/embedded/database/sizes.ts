@@ -1,14 +1,14 @@
 /**
- * Size of a value that fills one LMDB page, in bytes. For a value of several pages, LMDB searches for that many
- * adjacent free pages, and then carries every free page that it has seen along from commit to commit. After a
- * checkpoint, which frees thousands of pages, queuing a URL took four times the CPU.
+ * Size of a value that fills one LMDB page, in bytes. For a larger value, LMDB searches for adjacent free pages. From
+ * then on, it carries every free page that it has seen from commit to commit. After a checkpoint, which frees thousands
+ * of pages, queuing a URL took four times the CPU.
  */
 export const ONE_PAGE_BYTES = 4_096 - 64;
 
 /**
- * Row sizes, and limits that keep a transaction or event-loop turn to a few milliseconds. The next one continues the
- * work. Tests use small sizes, so that one piece of work takes several. `rowBytes`, `leasePortion` and `blockBytes` are
- * part of the format, so a directory must always be opened with the same values.
+ * Row sizes, and limits that keep a transaction or event-loop turn to a few milliseconds. The next transaction or turn
+ * continues the work. Tests use small sizes, so that one piece of work takes several of them. `rowBytes`,
+ * `leasePortion` and `blockBytes` are part of the format, so a directory must always be opened with the same values.
  */
 export interface Sizes {
   /** Size of a row of packed entries, marks or removals, in bytes, unless a single entry is longer. */
@@ -50,12 +50,16 @@ export interface Sizes {
   readonly sweptPerSlice: number;
   /** Number of log rows that one sweep step reads. Full rows have a thousand entries. */
   readonly sweptRowsPerSlice: number;
-  /** Number of lanes whose first row is kept in memory. Each row takes at most one page, unless it holds a single long entry. */
+  /**
+   * Number of lanes whose first row is kept in memory. Each row takes at most one page, unless it holds a single long
+   * entry.
+   */
   readonly headRows: number;
   /** Number of items in one turn's changes, which take 2 to 10 ms. */
   readonly itemsPerTurn: number;
   /**
-   * Rebuild a table of hidden items once this many of its items are no longer hidden, if they are at least half of it.
+   * Rebuild a table of hidden items once this many of its items are no longer hidden, and these are at least half of
+   * it.
    */
   readonly shownPerTable: number;
 }

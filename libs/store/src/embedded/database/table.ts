@@ -1,7 +1,10 @@
 import { checksum } from './checksum.js';
 import type { RangeOptions, ReadOptions, Rows } from './environment.js';
 
-/** Two checksums of 4 bytes follow a value: one of table and key, and one of that checksum and the value. */
+/**
+ * Two checksums of 4 bytes follow a value. The first covers table and key, and the second covers the first and the
+ * value.
+ */
 const SEAL_BYTES = 8;
 
 /** `KeyDamaged`: the key is damaged, so the row's filter is unknown. */

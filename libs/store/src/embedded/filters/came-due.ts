@@ -6,8 +6,8 @@ import { addSyncRow, SyncRow } from './sync-rows.js';
 
 /*
  * The scheduled entries that came due while a sync was open. The commit drops those whose items the sync does not
- * claim, in any state. Rows name entries, not just their items, because in a set that ages, an expired item may have a
- * later entry that was never scheduled.
+ * claim, in any state. Rows name entries, not just their items: in a set that ages, an expired item may have a later
+ * entry that was never scheduled.
  *
  * Only entries that were scheduled when the sync was opened are noted. An entry that was scheduled later has already
  * been noted, or its item was kept with the queue or added during the sync. So each entry is noted at most once,

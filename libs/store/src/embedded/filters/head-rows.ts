@@ -1,4 +1,4 @@
-/** Caches the first rows of recently used lanes, because reading a row copies and checks all of it. */
+/** Caches the first rows of recently used lanes. Without the cache, each read would copy and check a whole row. */
 export class HeadRows {
   private readonly rows = new Map<string, { readonly number: number; readonly bytes: Buffer }>();
 

@@ -1,7 +1,6 @@
 /** A log's numbers, stored in this order. */
 export const LOG_NUMBERS = ['waiting', 'headRow', 'headAt', 'headDiscoveredAt', 'nextRow'] as const;
 
-/** A log's numbers. */
 export class LogNumbers {
   /** Number of waiting entries. */
   waiting = 0;

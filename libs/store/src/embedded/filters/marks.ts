@@ -19,10 +19,11 @@ interface WordByWord extends Born {
 
 /**
  * The forgotten items of a queue, and its dropped entries. The queue has a clock, which advances by one with each
- * change that queues new items. An entry records the value of the clock at its birth. To forget an item, the queue
- * notes its hash and the current clock. Entries for the item that were created by then are void, wherever they are and
- * however often they move, and later entries are valid. So forgetting needs no search. To drop an entry, the queue
- * notes the entry's hash and birth instead.
+ * change that queues new items. An entry records the value of the clock at its birth.
+ *
+ * To forget an item, the queue notes its hash and the current clock. All entries for the item that were created by then
+ * are void, wherever they are and however often they move. Later entries are valid. So forgetting needs no search. To
+ * drop an entry, the queue notes the entry's hash and birth instead.
  *
  * This class keeps the marks in memory. The database has rows with the items that each change forgot (`packMarks`),
  * which are read at the start. A sweep (queue/sweeper.ts) removes void entries, so afterwards the marks that existed

@@ -39,9 +39,9 @@ export class QueueState {
   firstMark = 1;
   nextMark = 1;
   /**
-   * The queue's clock at the last commit that may have voided scheduled entries, or 0 once none of them is stored.
+   * The queue's clock at the last commit that may have voided scheduled entries. 0 once no such entry is stored.
    * Scheduled entries created by then are void unless their items are in the filter. The database may still have void
-   * ones that neither the queue nor a sweep has reached.
+   * entries that neither the queue nor a sweep has reached.
    */
   unkeptUntil = 0;
   /** Number of entries waiting in hosts' lanes, number of lanes, and the next number in the index of turns. */
@@ -90,8 +90,8 @@ export class QueueState {
   }
 
   /**
-   * `headDiscoveredAt`: when the next entry to be leased was discovered, if there is one. `overdue`: entries that are no
-   * longer in these states, although they haven't moved yet. `overdue` may date from an earlier commit.
+   * `headDiscoveredAt`: when the next entry to be leased was discovered, if there is one. `overdue`: entries that are
+   * no longer in these states, although they haven't moved yet. `overdue` may date from an earlier commit.
    */
   stats(
     now: number,

@@ -6,9 +6,9 @@ import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
 import { addSyncRow, SyncRow, syncRows } from './sync-rows.js';
 
 /*
- * The exact items removed since a sync was opened, by hash, because an input list that is sent later must not bring
- * them back. In memory, they are in a table. In the database, each batch has rows with the items that it removed or
- * added again. The store reads these rows when it starts.
+ * The exact items removed since a sync was opened, by hash. An input list that is sent later must not bring them back.
+ * In memory, they are in a table. In the database, each batch has rows with the items that it removed or added again.
+ * The store reads these rows when it starts.
  */
 
 /** The values in the table. */

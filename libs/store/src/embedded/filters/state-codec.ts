@@ -28,7 +28,6 @@ const AGE_FIELDS = 2;
 const SYNC_LAYERS = LAYERS + 1;
 const QUEUE = SYNC_LAYERS + 1;
 
-/** Encodes the state of one of a filter's generations. */
 export function encodeState(state: FilterState): Buffer {
   const { tally, stack, sync, layers } = state;
   return row([

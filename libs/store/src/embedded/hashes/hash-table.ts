@@ -14,7 +14,6 @@ export class HashTable {
   private readonly shards: (Shard | undefined)[] = new Array<undefined>(SHARDS).fill(undefined);
   private entries = 0;
 
-  /** Number of hashes. */
   get size(): number {
     return this.entries;
   }
@@ -36,10 +35,7 @@ export class HashTable {
   }
 }
 
-/**
- * Takes the upper bits of the second word, because all URLs of a host may share the first word, and placeOf uses the
- * last.
- */
+/** Takes the upper bits of the second word. All URLs of a host may share the first word, and placeOf uses the last. */
 function shardOf(words: Uint32Array, at: number): number {
   return (words[at + 1] as number) >>> (32 - SHARD_BITS);
 }

@@ -53,8 +53,8 @@ export function epochsLeft(
 }
 
 /**
- * If a page's stamp is too far behind, empties its expired cells and stamps it. Returns how many of them were at 15.
- * Call it before changing an item in the page.
+ * If a page's stamp is too far behind, empties its expired cells and stamps it. Returns how many of the emptied cells
+ * were at 15. Call it before changing an item in the page.
  */
 export function cleanPage(bytes: Uint8Array, page: number, pageCells: number, epoch: number): number {
   const stamp = stampOf(bytes, page);

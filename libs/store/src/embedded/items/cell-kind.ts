@@ -31,8 +31,8 @@ export interface Raising {
  * (aged-layer.ts). Positions refer to the layer. Each method returns one answer per item. An item that the layer leaves
  * to the other layers gets 0, or LEFT from `raise`.
  *
- * Each kind has its own loops over the items, because V8 inlines the functions on an item's cells only into a loop that
- * calls the functions of one kind.
+ * Each kind has its own loops over the items: V8 inlines the functions on an item's cells only into a loop that calls
+ * the functions of one kind.
  */
 export interface CellKind {
   /** 1 if the layer claims the item. */

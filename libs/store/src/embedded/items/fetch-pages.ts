@@ -9,9 +9,9 @@ let spans = new Int32Array(2_000);
 
 /**
  * Reads one byte of every cache line from an item's first cell to its last, for a whole batch. With only loads to do,
- * the processor fetches many lines in parallel, whereas the work on the items waits for one line after another. So one
- * loop computes the addresses, and another does the loads. Cells outside the cache then cost a fifth to a third less
- * than with a single loop.
+ * the processor fetches many lines in parallel. The work on the items, in contrast, waits for one line after another.
+ * So one loop computes the addresses, and another does the loads. Cells outside the cache then cost a fifth to a third
+ * less than with a single loop.
  */
 export function fetchPages(layer: LayerState, positions: Positions): void {
   const { segments } = layer;

@@ -9,8 +9,8 @@ import { countOf, indexesOf } from './subsets.js';
 
 /**
  * The number of layers that the filter may have to add for the batch. Throws FILTER_FULL if the batch's new items would
- * bring the filter above twice its capacity or, if it grows, above the capacity of its last layer. If there are several
- * runs of segments, each run has its own share of these limits.
+ * bring the filter above twice its capacity. In a filter that grows, throws it if they would exceed the capacity of the
+ * last layer. If there are several runs of segments, each run has its own share of these limits.
  *
  * With `begun`, it never throws: an earlier part of the batch was added when there was room for all parts. If other
  * calls have taken the room since, the last layer takes more items than it should.

@@ -9,9 +9,13 @@ import type { Geometry } from '#bloom';
  * An item is `k` cells: `base + cell[at] … base + cell[at + k - 1]`, with `base` its page's first cell. A counter at 15
  * is stuck: its true value is unknown, so decrementing it could make a present item absent.
  *
- * The functions run once per item and allocate nothing. They return several small numbers in one integer: the number of
- * changed cells from bit 16 up, of cells that became SATURATED in bits 8 to 15, and of cells that became non-zero (add)
- * or zero (remove) in bits 0 to 7. k is at most 32, so no field overflows.
+ * The functions run once per item and allocate nothing. They return several small numbers in one integer:
+ *
+ *   bits 0-7     number of cells that became non-zero (add) or zero (remove)
+ *   bits 8-15    number of cells that became SATURATED
+ *   from bit 16  number of changed cells
+ *
+ * k is at most 32, so no field overflows.
  */
 export interface Cells {
   /** True if all k cells are non-zero. */
@@ -85,7 +89,6 @@ export function removeCounters(
   return packed;
 }
 
-/** The smallest of the item's counters. */
 export function smallestCounter(
   bytes: Uint8Array,
   base: number,

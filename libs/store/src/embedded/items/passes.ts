@@ -84,8 +84,8 @@ export function least(stack: LayerStack, positions: Positions): Uint8Array {
 }
 
 /**
- * For each item, the number of epochs, including the current one, for which the oldest layer that claims it will still
- * do so. 0 if no layer claims it.
+ * For each item, for how many epochs the oldest layer that claims it still will, including the current epoch. 0 if no
+ * layer claims it.
  */
 export function epochsLeft(stack: LayerStack, age: Ageing, positions: Positions): Uint8Array {
   const kind = new AgedLayer(age);

@@ -112,8 +112,8 @@ export class Commits {
   }
 
   /**
-   * Throws if the database lacks the last change in memory, because an earlier commit may have failed without this
-   * process knowing yet. No change may build on such a change.
+   * Throws if the database lacks the last change in memory. An earlier commit may have failed without this process
+   * knowing yet, and no change may build on a change that was lost.
    */
   private assertInStep(): void {
     if (this.failed) throw new Error('an earlier commit failed');

@@ -32,7 +32,6 @@ export class Hidden {
   /** See `shownPerTable` in database/sizes.ts. */
   constructor(private readonly shownPerTable: number) {}
 
-  /** Number of hidden items. */
   get size(): number {
     let size = 0;
     for (const some of this.sizes) size += some;

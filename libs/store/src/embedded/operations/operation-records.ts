@@ -34,7 +34,7 @@ const NUMBER_OF_ORIGIN = { caller: 0, made: 1 } as const;
 /**
  * An operation's answer, as recorded in `window` or the window before it, or undefined if there is none. Throws
  * IDEMPOTENCY_KEY_REUSED if the id was used for another request, and IDEMPOTENCY_KEY_EXPIRED if the operation may have
- * run and its record been deleted since. Throws STORE_DATA_LOST if the record is damaged, because the operation has run
+ * run but its record has been deleted. Throws STORE_DATA_LOST if the record is damaged, because the operation has run
  * but its answer is unknown.
  */
 export function findRecord<T>(

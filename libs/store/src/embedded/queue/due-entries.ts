@@ -4,7 +4,7 @@ import { cameDueAt, DueIndex, DueKind, stateOf, type DelayedState, type Due } fr
 import { entriesOf, type Entry } from './entry.js';
 import { Leases, type HeldEntry } from './leases.js';
 
-/** How many rows one count of due entries reads at most. */
+/** Maximum number of rows that one count of due entries reads. */
 const ROWS_READ = 250;
 
 /** An entry that is due but hasn't moved yet. */
@@ -26,8 +26,8 @@ export function* dueRows(index: DueIndex, now: number): Generator<Due, void, und
 }
 
 /**
- * The due entries in a limited number of rows. Rows of leases count towards the limit, as do those that the caller has
- * read for the entries (`others`).
+ * The due entries in a limited number of rows. The rows of leases also count towards the limit, and so do `others`:
+ * rows that the caller has read for these entries.
  */
 export function* dueEntries(
   database: Database,

@@ -61,7 +61,7 @@ export class DueIndex {
     this.key.set(state.key);
   }
 
-  /** Changes how many of a lease's entries end their lease at `at`. The next flush writes the change. */
+  /** Adds `change` to the number of the lease's entries whose leases end at `at`. The next flush writes the number. */
   countEnds(lease: number, at: number, change: number): void {
     if (this.last?.lease !== lease || this.last.at !== at) {
       const name = `${lease} ${at}`;
@@ -106,8 +106,8 @@ export class DueIndex {
   }
 
   /**
-   * The first row that is due. If a row's time is so late that the clock must have been set back, the row also counts
-   * as due, unless its entries are scheduled. If no row is due, remembers when the next one will be.
+   * The first row that is due. A row also counts as due if its time is so late that the clock must have been set back,
+   * except for scheduled entries. If no row is due, remembers when the next one will be.
    */
   next(now: number): Due | undefined {
     const end = this.nextEnd(now);
@@ -228,8 +228,8 @@ export function dueKey(generation: Buffer, at: number): Buffer {
 }
 
 /**
- * True if a lease or a delay has ended at `now`. It has also ended if its end is too far ahead, because it then began
- * before the clock was set back.
+ * True if a lease or a delay has ended at `now`. An end that is too far ahead has also passed: the clock was set back
+ * after the lease or delay began.
  */
 export function isOver(until: number, now: number): boolean {
   return until <= now || until > now + MAX_LEASE_MS;

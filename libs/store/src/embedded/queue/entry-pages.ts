@@ -42,7 +42,8 @@ interface Section {
 
 /**
  * In the order in which entries move through them, so that the walk misses no entry. The first sections have the
- * entries that were due when the walk began, because the queue may move these to the waiting ones at any time.
+ * entries that were due when the walk began. They come first because the queue may move these entries to the waiting
+ * ones at any time.
  */
 const SECTIONS: readonly Section[] = [
   {
@@ -213,7 +214,7 @@ function later(key: Buffer | undefined, other: Buffer): Buffer {
   return key && Buffer.compare(key, other) > 0 ? key : other;
 }
 
-/** Names an entry among those of its row. */
+/** Identifies an entry within its row. */
 function nameOf({ entry: { hash, birth } }: Item): Buffer {
   const name = Buffer.alloc(HALF_HASH + BIRTH_BYTES);
   name.set(hash.subarray(HALF_HASH));

@@ -5,7 +5,8 @@ import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
 /**
  * A packed entry: its item's hash (16 bytes), birth (6), discovery time (4), level (1), attempts (3), length of the
  * payload (4), payload in UTF-8. All numbers are big-endian. In per-host queues, HAS_HOST is added to the length, and
- * the second word of the host's hash (4) precedes the payload. Its first word equals the first word of the item's hash.
+ * the second word of the host's hash (4) precedes the payload. The first word of the host's hash equals that of the
+ * item's hash.
  */
 const BIRTH_AT = HASH_BYTES;
 const DISCOVERED_AT = BIRTH_AT + 6;

@@ -21,8 +21,8 @@ export const HELD_STATES = ['leased', 'delayed', 'scheduled', 'dead'] as const;
 export type HeldState = (typeof HELD_STATES)[number];
 
 /**
- * A host's lane, read from its record: a byte with a bit for each part that few records have, the numbers, in 6 bytes
- * each, and the host's name in UTF-8. All times are on the queue's own clock (`QueueState.timeAt`).
+ * A host's lane, read from its record. The record has a byte with a bit for each optional part, then the numbers (6
+ * bytes each), then the host's name in UTF-8. All times are on the queue's own clock (`QueueState.timeAt`).
  */
 export class HostLane implements Lane {
   /** Number of the host's entries, by state. */
@@ -41,8 +41,8 @@ export class HostLane implements Lane {
   dueAt = 0;
   turn = 0;
   /**
-   * Number of the host's URLs that were discovered and not forgotten: in this `period`, and in the layers whose first
-   * one has the number `base`.
+   * Number of the host's URLs that were discovered and not forgotten. Counts only URLs of this `period`, and of the
+   * layers whose first one has the number `base`.
    */
   found = 0;
   period = 0;
@@ -58,7 +58,7 @@ export class HostLane implements Lane {
   private ownMaxUrls = 0;
   /**
    * Entries created by this time of the queue's clock are dropped and no longer count. `voided` of them are still
-   * stored as delayed, scheduled or dead, and `droppedLeased` in leases.
+   * stored as delayed, scheduled or dead, and `droppedLeased` are still leased.
    */
   dropped = 0;
   voided = 0;
@@ -71,9 +71,9 @@ export class HostLane implements Lane {
   readonly pending: ((logs: LaneLogs) => void)[] = [];
   /** True if entries were leased from the lane since the last flush. */
   served = false;
-  /** The number of waiting entries at the last flush. */
-  known: number;
-  /** Since the last flush: when the first of the entries that came due did so, if none was waiting before. */
+  /** The number of waiting entries in the stored record. */
+  storedWaiting: number;
+  /** Since the last flush: the first time at which an entry came due. Undefined if entries were already waiting. */
   cameAt: number | undefined;
   /** Since the last flush: when the lane had fewer than `maxLeased` entries in progress again. */
   freedAt: number | undefined;
@@ -83,7 +83,7 @@ export class HostLane implements Lane {
     this.key = key;
     this.id = key.toString('latin1');
     if (record) this.decode(record);
-    this.known = this.waiting;
+    this.storedWaiting = this.waiting;
     this.stored = record !== undefined;
   }
 
@@ -134,7 +134,7 @@ export class HostLane implements Lane {
     return this.keptBase === base ? this.kept : 0;
   }
 
-  /** Counts URLs of the host that a sync's layers got (`by` is positive) or lost. */
+  /** Counts URLs of the host that a sync's layers gained (`by` is positive) or lost. */
   keep(base: number, by: number): void {
     this.kept = Math.max(0, this.keptIn(base) + by);
     this.keptBase = base;
@@ -244,7 +244,7 @@ export interface Period {
   readonly number: number;
   /** When it ends, in the queue's time, or 0 if time doesn't end it. */
   readonly end: number;
-  /** Number of the filter's first layer, since a committed sync changes which URLs count. */
+  /** Number of the filter's first layer. When a sync is committed, this number and the URLs that count change. */
   readonly base: number;
 }
 

@@ -29,8 +29,8 @@ const PAGE = 16;
  * The waiting entries of a per-host queue: one lane per host.
  *
  * A lane is in the index of turns (turns.ts) while it has waiting entries and fewer than `maxLeased` entries in
- * progress. An empty lane stays in the index until its host is due, so that the host's new entries can't be leased
- * sooner. Then its record is deleted, unless it has counts.
+ * progress. An empty lane stays in the index until its host is due. Otherwise, the host's new entries could be leased
+ * too soon. Then its record is deleted, unless it has counts.
  *
  * Use it inside a transaction, and flush it at the end.
  */
@@ -121,7 +121,6 @@ export class HostLanes {
     if (lane.waiting > 0 && lane.dueAt > this.time) this.setTurn(lane, 0);
   }
 
-  /** Drops a lane's entries. */
   drop(lane: HostLane): void {
     const { queue } = this.state;
     const dropped = this.use(lane).drop(queue.clock);
@@ -139,10 +138,7 @@ export class HostLanes {
     return this.state.queue.unsweptDrops > 0 && entry.birth <= this.ofEntry(entry).dropped;
   }
 
-  /**
-   * If the entry was dropped, stops counting it as stored and returns true. Such an entry counts in no state. See
-   * `freed` for leased entries.
-   */
+  /** Returns true if the entry was dropped, and no longer counts it as stored. For leased entries, see `freed`. */
   dismiss(entry: Entry): boolean {
     if (!this.isDropped(entry)) return false;
     this.use(this.ofEntry(entry)).voided--;
@@ -155,8 +151,8 @@ export class HostLanes {
   }
 
   /**
-   * Counts that an entry has left its lease, at `until` (ms since the epoch), or now if `until` is later. Returns false
-   * if the entry was dropped, so the queue no longer counts it as leased.
+   * Counts that an entry has left its lease, at `until` (ms since the epoch) or now, whichever is earlier. Returns
+   * false if the entry was dropped, because the queue no longer counts it as leased.
    */
   freed(entry: Entry, until: number): boolean {
     return this.free(this.use(this.ofEntry(entry)), entry, until);
@@ -177,20 +173,20 @@ export class HostLanes {
   }
 
   private came(lane: HostLane, at: number): void {
-    if (lane.known === 0) lane.cameAt = Math.min(lane.cameAt ?? Infinity, this.timeAt(at));
+    if (lane.storedWaiting === 0) lane.cameAt = Math.min(lane.cameAt ?? Infinity, this.timeAt(at));
   }
 
-  /** The queue's time when the clock was at `at`, but at most the present. */
+  /** Converts a clock time to the queue's time, but to no later than the present. */
   private timeAt(at: number): number {
     return this.time - Math.max(0, this.clock - at);
   }
 
   /**
-   * If the entry's lane has been read, counts the entry as waiting, because it is due since `until`. Don't flush after
-   * this, because the entry hasn't moved.
+   * If the entry's lane has been read, counts the due entry as waiting. `until`: when it came due. The entry doesn't
+   * move, so don't flush after this.
    */
   countDue(entry: Entry, state: Exclude<HeldState, 'dead'>, until: number): void {
-    const lane = this.records.known(entry.word(0), entry.hostWord);
+    const lane = this.records.loaded(entry.word(0), entry.hostWord);
     if (!lane) return;
     const counts = state === 'leased' ? this.free(lane, entry, until) : !this.isDropped(entry);
     if (counts && state !== 'leased') lane[state]--;
@@ -219,7 +215,7 @@ export class HostLanes {
   }
 
   /**
-   * Counts the items with 1 in `there`, which the open sync's layers have gained (`by`: 1) or lost (-1). `names`: their
+   * Counts the items with 1 in `there`. The open sync's layers have gained (`by`: 1) or lost (-1) them. `names`: their
    * hosts' names. Without names, or once the queue has the maximum number of hosts, counts only hosts with a lane.
    * Flushes.
    */
@@ -244,7 +240,6 @@ export class HostLanes {
     this.use(lane);
   }
 
-  /** The name of an entry's host. */
   nameOf(entry: Entry): string {
     return this.ofEntry(entry).name;
   }
@@ -256,13 +251,16 @@ export class HostLanes {
   }
 
   /** How many more URLs a host may have, and whether it has a lane. */
-  roomOf(first: number, second: number): { readonly urls: number; readonly known: boolean } {
+  roomOf(first: number, second: number): { readonly urls: number; readonly stored: boolean } {
     const lane = this.records.of(first, second);
     const { maxUrls = Infinity } = lane.limits(this.perHost);
-    return { urls: maxUrls - this.foundIn(lane), known: lane.stored };
+    return { urls: maxUrls - this.foundIn(lane), stored: lane.stored };
   }
 
-  /** Fills a basket from the lanes that are due, in turn, with at most `most` entries from each. Flushes first. */
+  /**
+   * Fills a basket from the lanes that are due, in the order of their turns, with at most `most` entries from each.
+   * Flushes first.
+   */
   take(basket: Basket, most?: number): void {
     this.flush();
     let left = this.store.database.sizes.lanesPerLease;
@@ -338,14 +336,14 @@ export class HostLanes {
     const readyAt = this.readyOf(lane);
     if (lane.inProgress >= maxLeased) return 0;
     if (lane.waiting === 0) return Math.max(readyAt > time ? readyAt : 0, this.endOfPeriod(lane));
-    // A block that has ended by then.
+    // The lane has its turn no earlier than its block ends.
     const block = Math.min(lane.blockedUntil + time - this.clock, time);
-    return Math.max(readyAt, this.since(lane), block);
+    return Math.max(readyAt, this.servableAt(lane), block);
   }
 
-  /** Since when the lane could have been served, apart from its host's delay. */
-  private since({ known, dueAt, cameAt, freedAt }: HostLane): number {
-    if (known === 0) return Math.max(cameAt ?? this.time, freedAt ?? 0);
+  /** When the lane could have been served, ignoring its host's delay. */
+  private servableAt({ storedWaiting, dueAt, cameAt, freedAt }: HostLane): number {
+    if (storedWaiting === 0) return Math.max(cameAt ?? this.time, freedAt ?? 0);
     return dueAt > 0 ? dueAt : (freedAt ?? this.time);
   }
 

@@ -34,7 +34,7 @@ export class LaneRecords {
   /** The lane with this id. */
   of(first: number, second: number): HostLane {
     if (this.last?.first === first && this.last.second === second) return this.last.lane;
-    let lane = this.known(first, second);
+    let lane = this.loaded(first, second);
     if (!lane) {
       this.read++;
       const key = laneKey(this.state.key, first, second);
@@ -45,7 +45,7 @@ export class LaneRecords {
   }
 
   /** The lane with this id, if it has been read. */
-  known(first: number, second: number): HostLane | undefined {
+  loaded(first: number, second: number): HostLane | undefined {
     // V8 stores a signed number without an object.
     return this.lanes.get(second | 0)?.find((each) => each.isOf(first, second));
   }
@@ -93,8 +93,8 @@ export class LaneRecords {
   save(lane: HostLane, counts: boolean): void {
     const { queue } = this.state;
     const { lanes } = this.store.database;
-    queue.inLanes += lane.waiting - lane.known;
-    lane.known = lane.waiting;
+    queue.inLanes += lane.waiting - lane.storedWaiting;
+    lane.storedWaiting = lane.waiting;
     if (counts) lanes.putSync(lane.key, lane.encode());
     else if (lane.stored) {
       lanes.removeSync(lane.key);

@@ -7,8 +7,8 @@ type Limits = Pick<HostLanes, 'room' | 'roomOf'>;
 
 /**
  * Returns Added.Limited for each new item that would exceed its host's `maxUrls` or the queue's limit on hosts, and 0
- * for all other items. `present` finds the items that are not new. Copies of an item count once, and get the same
- * answer. Undefined if no item is limited.
+ * for all other items. Undefined if it limits no item. `present` finds the items that aren't new. Copies of an item
+ * count once and get the same answer.
  */
 export function limited(
   lanes: Limits,
@@ -33,9 +33,9 @@ export function limited(
     const name = `${first} ${second}`;
     let room = rooms.get(name);
     if (room === undefined) {
-      const { urls, known } = lanes.roomOf(first, second);
-      room = known || hosts > 0 ? urls : 0;
-      if (!known && room > 0) hosts--;
+      const { urls, stored } = lanes.roomOf(first, second);
+      room = stored || hosts > 0 ? urls : 0;
+      if (!stored && room > 0) hosts--;
     }
     if (room > 0) items.add(item);
     else {

@@ -24,7 +24,6 @@ export interface HostOf {
 /** Each level numbers its rows from a different multiple of this. */
 export const ROWS_OF_LEVEL = 2 ** 48;
 
-/** The key of a row in a lane's log. */
 export function rowKey({ key }: Pick<Lane, 'key'>, level: number, number: number): Buffer {
   const row = Buffer.alloc(key.length + SEQUENCE_BYTES);
   row.set(key);

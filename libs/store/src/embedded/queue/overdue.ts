@@ -7,7 +7,7 @@ import { LaneRecords, type LaneStore } from './lane-records.js';
 
 export type Overdue = Record<DueEntry['state'], number>;
 
-/** Due entries whose hosts were not dropped since. Like dueEntries, limited to some rows. */
+/** The due entries that were not dropped with their hosts. Like dueEntries, reads a limited number of rows. */
 function* standing(store: LaneStore, state: FilterState, now: number): Generator<DueEntry, void, undefined> {
   const lanes = knowsHosts(state) && state.queue.unsweptDrops > 0 ? new LaneRecords(store, state) : undefined;
   for (const due of dueEntries(store.database, state, now, () => lanes?.read ?? 0)) {
@@ -17,8 +17,8 @@ function* standing(store: LaneStore, state: FilterState, now: number): Generator
 }
 
 /**
- * How many entries in each state are due but have not moved yet, counted in a limited number of rows. Entries of
- * dropped hosts don't count. Reads outside transactions, so the counts may date from an earlier commit.
+ * Counts the entries that are due but have not moved yet, by state, in a limited number of rows. Dropped entries don't
+ * count. Reads outside transactions, so the counts may be those of an earlier commit.
  */
 export function overdue(store: LaneStore, state: FilterState, now: number): Overdue {
   const counts = { leased: 0, delayed: 0, scheduled: 0 };
@@ -43,8 +43,8 @@ export function dueDiscoveredAt(store: LaneStore, state: FilterState, now: numbe
 }
 
 /**
- * In the lanes that have been read, counts due entries as the next lease will, but moves none: see HostLanes. Like
- * `overdue`, it leaves out dropped entries and reads a limited number of rows.
+ * Counts due entries as waiting, as the next lease would, but moves none (see HostLanes). Counts only in lanes that
+ * have been read. Like `overdue`, leaves out dropped entries and reads a limited number of rows.
  */
 export function countDue({ database }: LaneStore, state: HostState, lanes: HostLanes, now: number): void {
   if (!state.queue.mayBeDue(now)) return;

@@ -53,9 +53,9 @@ export class QueueSnapshot {
   }
 
   /**
-   * A page of entries from one or all segments, without forgotten ones: first waiting entries, in order, then leased
-   * ones, delayed and scheduled ones, and dead letters. A page reads rows until they have at least `looked` entries.
-   * The lanes of the segment's hosts follow.
+   * A page of entries from one or all segments, without forgotten ones. Waiting entries come first, in order. Leased
+   * ones follow, then delayed and scheduled ones, and then dead letters. A page reads rows until they have at least
+   * `looked` entries. The lanes of the segment's hosts follow.
    */
   page(segment: number | undefined, looked: number, place: Place = this.startOf('log')): Page {
     const { geometry } = this.state.filter;

@@ -39,7 +39,8 @@ export class Sweeper {
   /** When each queue's rest after its last sweep ends, by the monotonic clock. */
   private readonly rests = new WeakMap<FilterState, number>();
   /**
-   * Settles with the last slice that a job has requested. Slices run one at a time, so a call waits for at most one.
+   * Settles with the last slice that a job has requested. Slices run one at a time, so a call waits for at most one
+   * slice.
    */
   private last: Promise<unknown> = Promise.resolve();
   private stopped = false;

@@ -32,7 +32,7 @@ import { VoidEntries } from './void-entries.js';
 
 const packer = new EntryPacker();
 
-/** An entry, with its host or the second word of its host's hash in sets with `perHost`. */
+/** An entry's hash. In sets with `perHost`, also its host, or the second word of the host's hash. */
 export type TakenEntry = Pick<QueuedItem, 'hash' | 'host'> & { readonly hostWord?: number };
 
 /** A batch's new items. */
@@ -136,7 +136,7 @@ export class TodoQueue {
     return answers;
   }
 
-  /** Counts the items that the open sync's layers got or lost. See HostLanes.keep. */
+  /** Counts the items that the open sync's layers gained or lost. See HostLanes.keep. */
   keep(host: Uint32Array | undefined, there: Uint8Array, by: number, names?: readonly string[]): void {
     if (host) this.lanes?.keep(host, there, by, names);
   }
@@ -238,7 +238,7 @@ export class TodoQueue {
   /** Moves entries whose lease or delay has ended. Queues them before the entries that the current change adds. */
   moveDue(now: number): void {
     const { queue } = this.state;
-    // In per-host queues, dropped entries don't count.
+    // A per-host queue may still store dropped entries, which don't count.
     if (queue.leased + queue.delayed + queue.scheduled === 0 && !this.lanes) return;
     const { movesPerChange, hostsPerChange } = this.session.database.sizes;
     const most = this.lanes ? Math.min(movesPerChange, hostsPerChange) : movesPerChange;

@@ -37,7 +37,7 @@ export class Turns {
     this.database.turns.removeSync(this.keyOf(turn));
   }
 
-  /** At most `limit` turns, with time `at` or later, or after `after`. */
+  /** At most `limit` turns, from time `at` or after `after`. */
   from(at: number, limit: number, after?: Turn): Turn[] {
     const { end } = prefixRange(this.generation);
     const first = after ? { at: after.at, number: after.number + 1 } : { at, number: 0 };

@@ -70,7 +70,8 @@ function refuseTaken({ memory }: Session, { name }: FilterSpec): void {
 
 /**
  * A filter that is being imported under a generation that isn't in the catalogue yet. Writes blocks and queue entries
- * as they arrive. If the filter is not published, they are deleted immediately, or else at the next start.
+ * as they arrive. If the filter is not published, this data is deleted immediately or, after a crash, at the next
+ * start.
  */
 class Making {
   private readonly state: FilterState;
@@ -134,7 +135,6 @@ class Making {
     }
   }
 
-  /** Changes the queue. */
   private async queue(change: (queue: TodoQueue) => void): Promise<void> {
     const { filter, queue: numbers } = this.state;
     await this.write((session) => {
@@ -229,8 +229,7 @@ class Making {
   }
 
   private async takeCells(layer: LayerState, segment: number, cells: Uint8Array): Promise<void> {
-    // Allocates memory per segment, so that it grows with the received data instead of the sizes that the header
-    // claims.
+    // Allocates each segment's memory when its data arrives, because the header may claim any size.
     const bytes = ((this.cells[layer.number] as Uint8Array[])[segment] ??= allocateSegment(
       layer.plan.geometry,
     ));

@@ -22,11 +22,11 @@ export class Allocation {
   constructor(private readonly connection: Connection) {}
 
   /**
-   * Creates a segment's keys, for all layers in the entry. The cells come first and in one piece: a string that grows
-   * in steps keeps up to 1 MiB of spare room forever (measured: 15 % of a 7 MiB segment), and a string created whole
-   * keeps none. This blocks the server for about 0.6 ms per MiB. If the cells exceeded the server's memory limit, the
-   * commands for the later keys fail. Each key has its own command, because while a slot moves, a script on keys that
-   * don't exist yet fails.
+   * Creates a segment's keys, for all layers in the entry. The cells come first and in one piece. A string that grows
+   * in steps keeps up to 1 MiB of spare room forever (measured: 15 % of a 7 MiB segment). A string created whole keeps
+   * none, but blocks the server for about 0.6 ms per MiB. If the cells exceeded the server's memory limit, the commands
+   * for the later keys fail. Each key has its own command, because while a slot moves, a script on keys that don't
+   * exist yet fails.
    */
   async allocate(entry: CatalogueEntry, tag: string, deadline: number): Promise<void> {
     const hosts = entry.perHost !== undefined;

@@ -38,7 +38,6 @@ export interface CatalogueChange {
   readonly makeRoom?: (() => Promise<boolean>) | undefined;
   /** Returns false if another instance has advanced the change. */
   prepare(held: HeldEntry): Promise<unknown>;
-  /** The entry after the change. */
   publish(entry: CatalogueEntry): Publication;
   /** `error` is the reason, or undefined if another instance has changed the entry. */
   undo?(held: HeldEntry, error?: unknown): Promise<void>;

@@ -28,8 +28,8 @@ export class CatalogueKeys {
   }
 
   /**
-   * Creates each key of the catalogue in its own script, because while a slot moves to another node, Redis refuses a
-   * script if some of its keys don't exist.
+   * Creates each key of the catalogue in its own script. While a slot moves to another node, Redis refuses a script if
+   * some of its keys don't exist.
    */
   private async make(deadline: number): Promise<void> {
     if (this.areMade) return;

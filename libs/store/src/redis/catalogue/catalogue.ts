@@ -62,8 +62,8 @@ const NAME_SETS: Readonly<Record<EntryState, string>> = {
 };
 
 /**
- * How much of its time a call waits for another change of an entry. The rest is for its own work and one slow last
- * read, so that it can report a busy filter instead of a timeout.
+ * The share of its time for which a call waits for another change of an entry. The rest is for its own work and one
+ * slow last read. So it can report a busy filter instead of a timeout.
  */
 const PATIENCE = 3 / 4;
 
@@ -167,7 +167,7 @@ export class Catalogue {
     }
     const record = JSON.parse(raw) as CatalogueRecord;
     if (record.fingerprint !== operation.fingerprint) throw keyReused(operation);
-    // The earlier attempt, which wrote the record, may have failed because too few replicas had it. This one must wait
+    // An earlier attempt wrote the record, but may have failed because too few replicas had it. This attempt must wait
     // for them too.
     await this.connection.mutate(touchCatalogueScript, [CATALOGUE.filters], [], operation.deadline);
     return record;
@@ -253,7 +253,7 @@ export class Catalogue {
     return found;
   }
 
-  /** Finds the error to throw when a segment of an open filter is not as it should be. */
+  /** Finds the error to throw when a segment of an open filter is not as expected. */
   async explainLoss(filter: RedisFilter): Promise<Error> {
     const { entry } = await this.read(filter.name);
     if (!entry || entry.kind !== filter.kind || entry.state === 'dropping') {

@@ -36,7 +36,9 @@ export class Claim {
     await this.allocation.allocate(this.entry, this.entry.tags[segment] as string, deadline);
   }
 
-  /** Shows every RENEW_MS that the work makes progress. Throws FILTER_BUSY if another instance has taken over. */
+  /**
+   * Shows that the work makes progress, at most every RENEW_MS. Throws FILTER_BUSY if another instance has taken over.
+   */
   async renew(deadline: number): Promise<void> {
     const { clock } = this.catalogue;
     if (clock.monotonic() - this.renewedAt < RENEW_MS) return;

@@ -102,8 +102,8 @@ export class Generations {
     of?: { readonly verb: string; readonly operation: Operation },
   ): CatalogueChange {
     const { operation: begunBefore, ...rest } = entry;
-    // A dead drop finishes under its own operation, so that a retry of it changes nothing. A retry of a dead creation
-    // must not take over this removal: it waits until the filter is gone.
+    // A dead drop finishes under its own operation, so that a retry of the drop changes nothing. A retry of a dead
+    // creation must not take over this removal. It waits until the filter is gone.
     const left = entry.state === 'dropping' ? begunBefore : undefined;
     const operation = of ? begun(of.verb, of.operation) : left;
     const announced: CatalogueEntry = {

@@ -101,8 +101,8 @@ export class Growth {
   }
 
   /**
-   * Re-creates a segment's keys for all layers from `from` on, which have no items there. A failover may lose keys that
-   * were not yet replicated.
+   * Re-creates a segment's keys for all layers from `from` on. These layers have no items in the segment, but a
+   * failover may have lost keys that were not yet replicated.
    */
   async remake(
     filter: RedisFilter,
@@ -195,8 +195,8 @@ export class Growth {
   }
 
   /**
-   * Deletes a layer's keys if creating it failed for lack of memory, or if its filter or sync is gone. Otherwise they
-   * stay for the next call that tries.
+   * Deletes a layer's keys if creating it failed for lack of memory, or if its filter or sync is gone. Otherwise, the
+   * keys stay for the next call that tries to create the layer.
    */
   private async undo(
     filter: RedisFilter,

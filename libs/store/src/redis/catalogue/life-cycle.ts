@@ -130,8 +130,8 @@ export class LifeCycle {
    * the meantime. Waits for other changes of the entry, and finishes a change that is stale or belongs to an earlier
    * attempt of the same operation. `recalled` turns the record of a completed operation into an answer.
    *
-   * Each round looks for the record after reading the entry. So if another attempt of the operation publishes between
-   * the two reads, this call finds its record or a changed entry, and does nothing twice.
+   * Each round looks for the record after reading the entry. Another attempt of the operation may publish between the
+   * two reads. This call then finds its record or a changed entry, and does nothing twice.
    */
   private async onEntry<T>(
     verb: string,
@@ -211,8 +211,8 @@ export class LifeCycle {
   }
 
   /**
-   * Removes dead instances' unfinished filters. Returns false if there were none. Throws if it couldn't remove any of
-   * them, because unfinished filters must not make a call exceed its quota.
+   * Removes dead instances' unfinished filters. Returns false if there were none. If it can remove none of them, throws
+   * the first error, because unfinished filters must not make a call exceed its quota.
    */
   private async freeStale(prefix: string, deadline: number): Promise<boolean> {
     const now = await this.catalogue.now(deadline);

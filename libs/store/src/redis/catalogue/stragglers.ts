@@ -14,8 +14,9 @@ import { abandonSyncScript, commitSyncScript } from '../scripts/sync.js';
 const SYNCED = /^([^.+]+)(?:\.(\d+))?\+(.+)$/;
 
 /**
- * Segments that still take part in an ended sync. Either a failover lost the step that ended it there, or a stalled
- * instance went on opening it. The token names the sync, and the catalogue says whether it was committed.
+ * Segments that still take part in an ended sync. Either a failover lost the step that ended the sync there, or a
+ * stalled instance went on opening the sync. The token names the sync, and the catalogue says whether the sync was
+ * committed.
  */
 export class Stragglers {
   constructor(

@@ -204,7 +204,7 @@ export class SyncChanges {
 
   /**
    * Deletes the lanes of a segment that count nothing after the sync. If the server restarts or fails over in between,
-   * this may miss some lanes. Each of them then takes a place until its host is used again.
+   * this may miss some lanes. Each missed lane then takes a place until its host is used again.
    */
   private async renewLanes(entry: CatalogueEntry, tag: string, deadline: number): Promise<void> {
     const { geometry, base = 0, perHost, tags } = entry;

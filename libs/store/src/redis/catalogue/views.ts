@@ -20,7 +20,7 @@ export class Views {
   ) {}
 
   /**
-   * Reads a segment's state after a script has rejected this view of it, and returns the view for the next call. Throws
+   * Reads a segment's state after a script has rejected this view, and returns the view for the next call. Throws
    * STORE_DATA_LOST only if two reads around the rejected call show the same catalogue entry and the same token of the
    * segment. Then no sync can have begun or ended in the segment in the meantime. If the filter is gone, throws
    * StaleFilterError or the errors that `Counters` lists.

@@ -51,8 +51,8 @@ const DISCONNECT_MS = 100;
 /**
  * Creates a client that neither queues commands while disconnected nor sends them again.
  *
- * @param silenceMs how late a reply may be before the connection is closed, so that its commands don't run unnoticed
- * later
+ * @param silenceMs how late a reply may be before the connection is closed. Otherwise, its commands could run unnoticed
+ * later.
  */
 export function connect(options: ConnectionOptions, silenceMs: number): Redis | Cluster {
   const shared = sharedOptions(options, silenceMs);

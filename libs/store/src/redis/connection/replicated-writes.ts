@@ -35,7 +35,8 @@ type Outcome = readonly [Error | null, unknown];
  * Sends writes, and resolves each once the required number of replicas has it. WAIT follows the writes in the same
  * pipeline. On another connection, it could reach a replica that was promoted in between and lacks the write.
  *
- * WAIT blocks its connection, so this one is for writes only. Writes that arrive during a WAIT share the next one.
+ * WAIT blocks its connection, so this connection is for writes only. Writes that arrive during a WAIT share the next
+ * one.
  */
 export class ReplicatedWrites {
   private readonly waiting = new Map<Redis, Waiting[]>();

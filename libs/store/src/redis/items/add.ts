@@ -12,8 +12,8 @@ import { addSyncCounts, end, head, keptOfHosts, open, openQueue, openRange, shar
 import { addTo, answered, claims } from './passes.js';
 
 /**
- * See Counters.add. An item that the sync's layers claim is not new. The add leaves it unchanged or, if the filter
- * ages, extends its lifetime in all layers that claim it, both the filter's own and the sync's.
+ * See Counters.add. An item that the sync's layers claim is not new. The add leaves it unchanged. If the filter ages,
+ * the add extends its lifetime in all layers that claim it, both the filter's own and the sync's.
  */
 export function add(frame: Frame): string {
   const { ages, queued, hosts, visits = false } = frame.task;
@@ -129,9 +129,9 @@ if openedQueue.mayLimit(count) then
     if not found[n]${frame.has('sync') ? ' and not listed[n]' : ''} and not asked[item] then
       local room = rooms[id]
       if not room then
-        local urls, isKnown = openedQueue.roomOf(id)
-        room = (isKnown or hosts > 0) and urls or 0
-        if not isKnown and room > 0 then hosts = hosts - 1 end
+        local urls, isStored = openedQueue.roomOf(id)
+        room = (isStored or hosts > 0) and urls or 0
+        if not isStored and room > 0 then hosts = hosts - 1 end
       end
       if room > 0 then asked[item] = true else limited[n], limitedCount = true, limitedCount + 1 end
       rooms[id] = math.max(0, room - 1)
@@ -190,7 +190,7 @@ end`
     : '';
 };
 
-/** Voids the visited items' earlier entries. If the filter ages, an item must get a new entry for that. */
+/** Voids the new items' earlier entries. Not for filters that age: there, only a new entry voids an earlier one. */
 const voidEarlier = `
 if added > 0 then
   local fresh = {}

@@ -45,8 +45,8 @@ const liveFor = (k: number, epochs: string): string =>
   each(k, (j) => `v${j} >= ${UNIT} and (v${j} - stamp) % 16 >= ${epochs}`, ' and ');
 
 /**
- * `lastingUntil(last)`: a table that is true for the bytes of cells that live for `last` more epochs in an up-to-date
- * page. A lookup takes a third of the time that computing it for each cell would take. Each table is built once.
+ * `lastingUntil(last)`: a table of the bytes of cells that live for `last` more epochs in an up-to-date page. Looking
+ * up each cell takes a third of the time that computing would take. Each table is built once.
  */
 const LASTING = `
 local lastings = {}

@@ -16,7 +16,7 @@ interface LocatedLayer {
 /** The items of a chunk, located in all layers of its segment that the caller knows. */
 export interface Located {
   readonly stacks: Stacks;
-  /** ARGV of each layer; those of a sync follow the filter's own. */
+  /** ARGV of each layer. A sync's layers follow the filter's own. */
   readonly values: readonly LayerValues[];
   /** Keys of all layers, except a first layer with a single piece. */
   readonly keys: readonly string[];
@@ -102,8 +102,8 @@ function inSync(
 }
 
 /**
- * The pieces of a layer that have items, and for each item its piece's index among them (2 bytes). `first` is the
- * number of the segment's first piece.
+ * The pieces of a layer that have items. Also returns, for each item, its piece's index among these (2 bytes). `first`
+ * is the number of the segment's first piece.
  */
 function touchedPieces(
   { count, segment }: Positions,

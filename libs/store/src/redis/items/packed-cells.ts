@@ -3,8 +3,8 @@ import type { LayerShape } from './frame.js';
 
 /*
  * Lua that reads and writes the cells of one item of a packed batch (../layout/packing.ts). The loop over an item's k
- * cells is unrolled into one text per k and index width, because a call or a table in Redis' Lua costs as much as the
- * work (measured: 1.2 to 1.6 times).
+ * cells is unrolled into one text per k and index width. In Redis' Lua, a call or a table costs as much as the work
+ * (measured: 1.2 to 1.6 times).
  *
  * One GETRANGE reads an item, from its first cell's byte to its last. For cell j, o<j> is the byte's offset in the
  * reply, m<j> the weight of one unit of the cell in that byte (16 or 1 for a counter, 128 … 1 for a bit), and v<j> the
@@ -55,7 +55,10 @@ function writeItem(k: number): string {
 /** Passes the byte on to the next cell if both share it. */
 const carry = (j: number): string => (j === 1 ? '' : `if o${j} == o${j - 1} then v${j} = v${j - 1} end `);
 
-/** Raises each cell below its maximum by one, and counts in `nonzero` and `saturated`. */
+/**
+ * Raises each cell below its maximum by one. Adds the cells that become non-zero or saturated to `nonzero` and
+ * `saturated`.
+ */
 const raiseCells = (k: number): string =>
   each(
     k,

@@ -91,8 +91,8 @@ end`
     : '';
 
 /**
- * Counts the items that the sync's layers got or lost: those with true in the Lua table `there`. Needs HOST_LIMITS and
- * the items' hashes.
+ * Counts the items that the sync's layers gained or lost: those with true in the Lua table `there`. Needs HOST_LIMITS
+ * and the items' hashes.
  */
 export const keptOfHosts = (frame: Frame, there: string, by: 1 | -1): string => `
 if openedQueue.countsUrls() then

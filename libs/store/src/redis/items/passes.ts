@@ -106,7 +106,10 @@ interface Adding {
   readonly lasts: string;
   /** Name of the table with items to add only to layers that already claim them. */
   readonly only?: string;
-  /** Lua to run for an item once these layers contain it. `isNew`: whether it was new there, as Lua. */
+  /**
+   * Lua to run for an item once these layers contain it. `isNew`: Lua that says whether the item was new to these
+   * layers.
+   */
   readonly then: (isNew: string) => string;
 }
 

@@ -58,7 +58,7 @@ export function countDistinct(
 
 /**
  * For each segment, how many distinct items of a batch the sync's layers don't claim. `queued`: the items are from the
- * queue, where expired items are not kept and don't count.
+ * queue. Then expired items don't count, because they are not kept.
  */
 export async function countUnlisted(
   itemCalls: ItemCalls,

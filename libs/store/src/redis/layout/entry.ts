@@ -79,7 +79,7 @@ export interface CatalogueEntry extends EntryStack {
   /** Number of the first layer of the next sync. Absent: no sync was ever opened. */
   readonly nextLayer?: number;
   readonly sync?: EntrySync;
-  /** The last sync that ended, until the next is opened, with the layers that it left behind. */
+  /** The last ended sync, with the layers that it left behind. Absent once the next sync is opened. */
   readonly endedSync?: Sync & { readonly left: readonly LayerPieces[] };
   /** Layers that an ended sync left behind, until their keys are deleted. */
   readonly left?: readonly LayerPieces[];

@@ -195,14 +195,13 @@ export function allKeys(keys: SegmentKeys, queued: boolean, layers: readonly Lay
   return [...cells, ...removed, ...owed, ...hidden, ...always, ...(queued ? queueKeys(keys) : [])];
 }
 
-/** The Redis key of a layer's piece. */
 export function pieceKey({ pieces }: Pick<SegmentKeys, 'pieces'>, layer: number, piece: number): string {
   return layer === 0 && piece === 0 ? pieces : `${pieces}:${layer}:${piece}`;
 }
 
 /**
- * The key of the removals noted during a sync. It has the number of the sync's first layer, so that a late cleanup
- * after one sync cannot delete the key of the next.
+ * The key of the removals noted during a sync. It has the number of the sync's first layer. Otherwise, a late cleanup
+ * after one sync could delete the key of the next.
  */
 export function removedKey({ removed }: Pick<SegmentKeys, 'removed'>, base: number): string {
   return `${removed}:${base}`;
@@ -218,7 +217,6 @@ export function hiddenKey({ hidden }: Pick<SegmentKeys, 'hidden'>, base: number)
   return `${hidden}:${base}`;
 }
 
-/** The keys of a layer. */
 export function layerKeys(keys: Pick<SegmentKeys, 'pieces'>, { number, pieces }: LayerPieces): string[] {
   return Array.from({ length: pieces }, (_, piece) => pieceKey(keys, number, piece));
 }

@@ -15,8 +15,8 @@ export interface KnownSync {
 
 /**
  * What this process knows about a handle's generation: the number of layers, the sync, and which segments take part in
- * it. Other instances change these facts, so they may be stale here. A script that gets stale ones changes nothing and
- * reports it, and this process reads them again.
+ * it. Other instances change these facts, so they may be stale here. A script that gets stale facts changes nothing and
+ * reports this. The process then reads the facts again.
  */
 export class KnownState {
   /** The filter's own layers. */

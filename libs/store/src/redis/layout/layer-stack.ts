@@ -124,8 +124,8 @@ export class LayerStack {
 
   /**
    * Number of items that can still be added. If the filter grows, that is the room in its open and later layers. All
-   * segments share the last layer's capacity. The last layer may exceed its capacity, because several instances add in
-   * parallel, or because the items of a filter that ages are estimates.
+   * segments share the last layer's capacity. The last layer may exceed its capacity: several instances add in
+   * parallel, and the items of a filter that ages are estimates.
    */
   get room(): number {
     if (!this.grows) return Math.max(0, 2 * this.plan[0].capacity - this.items);

@@ -35,7 +35,6 @@ const MOST_SETTLED = 1_000;
 interface Parts {
   readonly segments: Segments;
   readonly sweeper: Sweeper;
-  /** Reads pages of a segment's queue. */
   readonly pagesOf: (filter: RedisFilter, segment: number) => ReadPage;
   /** Makes a filter's open sync keep a host's entries. Returns the argument for dropHostScript. */
   readonly keepHost: (filter: RedisFilter, host: string, deadline: number) => Promise<string>;

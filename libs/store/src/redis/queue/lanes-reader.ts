@@ -97,8 +97,8 @@ export class LanesReader extends QueueReader {
 
   /**
    * All lanes that exist at the start: first those with turns, in the order of their turns, then all others. A lane
-   * whose turn changes in the meantime may appear twice. No lane is missed: turns are never reused, so a lane that has
-   * left its turn has a later one, or none, and comes with the others.
+   * whose turn changes in the meantime may appear twice. No lane is missed. Turns are never reused, so a lane that has
+   * left its turn has a later one, or none. If it has none, it comes with the others.
    */
   async *hosts(filter: Pick<Filter, 'maxAgeSeconds' | 'base'>): AsyncGenerator<QueuePage, void, undefined> {
     let kind: 'turns' | 'lanes' = 'turns';

@@ -75,9 +75,9 @@ export class QueueReader {
   }
 
   /**
-   * All entries that exist at the start. It may miss entries that move, except from waiting to leases, and from there
-   * to delayed entries or dead letters. Stops at the chunk that was last at the start, however fast callers add others.
-   * With `hosts`, it scans the chunks of all lanes.
+   * All entries that exist at the start. May miss entries that move, but not those that move from waiting to leases, or
+   * from leases to delayed entries or dead letters. Stops at the chunk that was last at the start, however fast callers
+   * add others. With `hosts`, it scans the chunks of all lanes.
    */
   async *once(hosts = false): AsyncGenerator<QueuePage, void, undefined> {
     for (let another = true; another; another = this.restarted()) {

@@ -33,9 +33,9 @@ return redis.call('HSET', KEYS[1], '', '')`,
 
 /**
  * Usage is stored as "<filters> <bytes>" for every prefix of a name that ends with one of PREFIX_ENDS. So the time for
- * a quota check doesn't depend on the number of filters, and the time for a change is proportional to the number of
- * separators in its name. A filter's bytes are those of its layers and its sync's layers, including layers in creation.
- * The field '' says whether the usage has been counted. The Lua variable `usage` is the key.
+ * a quota check doesn't depend on the number of filters. The time for a change is proportional to the number of
+ * separators in the filter's name. A filter's bytes are those of its layers and its sync's layers, including layers in
+ * creation. The field '' says whether the usage has been counted. The Lua variable `usage` is the key.
  */
 const USAGE = `
 local function bytesOf(entry)
@@ -93,13 +93,23 @@ return call('HSET', usage, '', '${COUNTED}')`,
 
 /**
  * Compares and sets a catalogue entry, updates the usage, and records the operation, in one step. KEYS: 1 filters, 2
- * names of the kind, 3 operations-current, 4 operations-previous, 5 usage, 6 unfinished. ARGV: 1 name, 2 the entry as
- * read ('' for none), 3 the new entry ('' to delete), 4 'listed' or 'unfinished' to put the name among those, 5 record
- * field ('' for no record), 6 record, 7 window in ms, 8 maximum bytes of records in a window, 9 prefix of a quota (''
- * for none), 10 and 11 its filters and bytes ('' for no limit). The field '' of current and previous has the window's
- * start in ms, and the bytes of its records. Returns 1 if set, 0 if the entry has changed since it was read,
- * 'UNCOUNTED' if the usage must be counted first, or the current usage {filters, bytes} if the change would exceed the
- * quota.
+ * names of the kind, 3 operations-current, 4 operations-previous, 5 usage, 6 unfinished. ARGV:
+ *
+ *    1 name
+ *    2 the entry as read ('' for none)
+ *    3 the new entry ('' to delete)
+ *    4 'listed' or 'unfinished' to put the name among those
+ *    5 record field ('' for no record)
+ *    6 record
+ *    7 window in ms
+ *    8 maximum bytes of records in a window
+ *    9 prefix of a quota ('' for none)
+ *   10 the quota's filters ('' for no limit)
+ *   11 the quota's bytes ('' for no limit)
+ *
+ * The field '' of current and previous has the window's start in ms, and the bytes of its records. Returns 1 if set, 0
+ * if the entry has changed since it was read, 'UNCOUNTED' if the usage must be counted first, or the current usage
+ * {filters, bytes} if the change would exceed the quota.
  */
 export const catalogueSetScript: Script = {
   name: 'unseenCatalogueSet',

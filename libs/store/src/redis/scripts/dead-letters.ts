@@ -32,9 +32,13 @@ return {string.format('%.0f\\n', last) .. concat(found), tonumber(kept[2])}`,
 }));
 
 /**
- * putBack or purge: see Queue.
- * ARGV: 9 attempts that make a dead letter (0: no limit), 10 verb, 11 the ids, for each dead letter: its number (6
- * bytes), how many ids (2), and for each id 0 (2) and 8 bytes of the item's hash, 12 where in the hash these begin.
+ * putBack or purge: see Queue. ARGV:
+ *
+ *    9 attempts that make a dead letter (0: no limit)
+ *   10 verb
+ *   11 the ids, for each dead letter: its number (6 bytes), how many ids (2), and for each id 0 (2) and 8 bytes of the
+ *      item's hash
+ *   12 where in the hash these bytes begin
  */
 export const reviewScript = forQueues((hosts) => ({
   name: 'unseenReview',

@@ -16,8 +16,8 @@ export interface DescribeTask {
 }
 
 /**
- * The first numbers of a reply. The last two say since when each origin's records are complete: 0 if none have been
- * dropped.
+ * The first numbers of a reply. `callerSince` and `madeSince`: the time from which the origin's records are complete,
+ * or 0 if none have been dropped.
  */
 export const COLUMNS = [
   ...(['now', 'added', 'duplicate', 'removed', 'refused'] as const),
@@ -26,8 +26,8 @@ export const COLUMNS = [
 
 /**
  * If there is a queue, these numbers follow: see QueueStats. Due entries count as waiting. `oldestSeconds`: -1 if no
- * entry waits. `unswept`: 1 if a sweep may have entries to remove. `late`: 1 if the instance must continue another
- * one's steps (unclaimed.ts).
+ * entry waits. `unswept`: 1 if a sweep may have entries to remove. `late`: 1 if this instance must continue another
+ * instance's steps (unclaimed.ts).
  */
 export const QUEUE_COLUMNS = [
   'waiting',
@@ -45,12 +45,12 @@ export const QUEUE_COLUMNS = [
 export const AGE_COLUMNS = ['epoch', 'hidden'] as const;
 
 /**
- * The number of the open layer follows, then these counts for each layer of the plan. If the filter ages, the layer's
- * live cells by their last epoch come after its counts.
+ * The number of the open layer follows, then these counts for each layer of the plan. If the filter ages, the numbers
+ * of the layer's live cells by last epoch come after its counts.
  */
 export const LAYER_COLUMNS = ['items', 'nonZero', 'saturated'] as const;
 
-/** How many lanes to search for a waiting entry. */
+/** Maximum number of lanes to search for a waiting entry. */
 const TURNS_LOOKED_AT = 16;
 
 const COUNTS = `${NOW}
@@ -61,7 +61,7 @@ for n = 1, #counts do stats[n + 1] = tonumber(counts[n]) end
 for n = #stats - 1, #stats do if stats[n] <= created then stats[n] = 0 end end
 `;
 
-/** When the oldest entry in the lane that is due first was discovered. */
+/** Lua: in the order of turns, finds the first lane with a waiting entry, and when its first entry was discovered. */
 const OLDEST_OF_LANES = `
 local turns, ids, oldest = call('ZRANGE', queue.turns, 1, ${TURNS_LOOKED_AT}), {}
 for n = 1, #turns do ids[n] = sub(turns[n], 7) end
@@ -70,7 +70,10 @@ for n = 1, #ids do
   if not oldest and lanes[ids[n]].waiting > 0 then oldest = queue.oldest(lanes[ids[n]]) end
 end`;
 
-/** Leaves out dropped entries, some of which may be due. If very many entries are due, it leaves out only the first. */
+/**
+ * Lua: subtracts dropped entries from the counts, including dropped entries that are due. If very many entries are due,
+ * it checks only the first.
+ */
 const DROPPED = `
 -- Returns which of these entries were dropped, and how many.
 local function droppedIn(heads)
@@ -87,48 +90,48 @@ if queue.dropped > queue.sweptDrop then
   local _, ofDelayed = droppedIn(dueDelayed())
   local _, ofEnded = droppedIn(ended)
   delayed, leased = delayed - ofDelayed, leased + ofEnded
-  if onTime > 0 then
+  if scheduledDue > 0 then
     local _, ofScheduled = droppedIn(dueScheduled())
-    onTime = onTime - ofScheduled
+    scheduledDue = scheduledDue - ofScheduled
   end
 end
 later, scheduled = later - queue.delayedVoid, scheduled - queue.scheduledVoid
 letters, leased = letters - queue.deadVoid, math.max(leased, 0)
-delayed, onTime = math.min(delayed, later), math.min(onTime, scheduled)
+delayed, scheduledDue = math.min(delayed, later), math.min(scheduledDue, scheduled)
 `;
 
-/** If no waiting entry was found, when the entry that has been due for longest was discovered. */
+/** Lua: if no entry is waiting, when the entry that has been due for longest was discovered. */
 const oldestDue = (hosts: boolean): string => `
 if not oldest then
-  local since = math.huge
+  local firstDue = math.huge
   local function look(entries, times)
     local dropped = ${hosts ? 'droppedIn(entries)' : '{}'}
     for n = 1, #entries do
-      if times[n] >= since then return end
-      if not dropped[n] then since, oldest = times[n], unpacked('>I4', entries[n], 11) end
+      if times[n] >= firstDue then return end
+      if not dropped[n] then firstDue, oldest = times[n], unpacked('>I4', entries[n], 11) end
     end
   end
   look(ended, endTimes)
   if delayed > 0 then look(dueDelayed(${hosts ? '' : '1'})) end
-  if onTime > 0 then look(dueScheduled(${hosts ? '' : '1'})) end
+  if scheduledDue > 0 then look(dueScheduled(${hosts ? '' : '1'})) end
 end`;
 
 const queueCounts = (hosts: boolean): string => `${dueEntries(hosts)}
-local delayed, onTime = call('ZCOUNT', queue.delayed, 0, now) + call('ZCOUNT', queue.delayed, ${TOO_LATE}), 0
+local delayed, scheduledDue = call('ZCOUNT', queue.delayed, 0, now) + call('ZCOUNT', queue.delayed, ${TOO_LATE}), 0
 if queue.scheduled > 0 then
-  onTime = call('ZCOUNT', queue.delayed, '${SCHEDULED}', string.format('%.0f', ${SCHEDULED} + now))
+  scheduledDue = call('ZCOUNT', queue.delayed, '${SCHEDULED}', string.format('%.0f', ${SCHEDULED} + now))
 end
 local ended, endTimes = endedEntries()
 local leased = queue.leased - #ended
 local later, scheduled, letters = queue.later - queue.scheduled, queue.scheduled, queue.letterCount
 ${hosts ? `${DROPPED}${OLDEST_OF_LANES}` : 'local oldest = queue.oldest(queue)'}${oldestDue(hosts)}
 local age = oldest and math.max(0, math.floor(now / 1000) - oldest) or -1
-local queued = {queue.waiting + delayed + onTime + queue.leased - leased, leased, later - delayed, scheduled - onTime,
+local queued = {queue.waiting + delayed + scheduledDue + queue.leased - leased, leased, later - delayed, scheduled - scheduledDue,
   letters, sizes[6] + sizes[7] - 2, age, ${hasVoid(hosts)} and 1 or 0, ${IS_LATE} and 1 or 0}
 for n = 1, #queued do stats[#stats + 1] = queued[n] end
 `;
 
-/** Layers after the open one may lack keys, because they hold nothing yet. */
+/** Layers after the open one hold nothing yet, so they may lack keys. */
 const checkPieces = (keysAt: number): string => `
 local open, nextKey = tonumber(call('HGET', meta, 'open') or 0), ${keysAt}
 for at = 5, #ARGV, 3 do
@@ -155,9 +158,13 @@ const ringCounts = `
   end`;
 
 /**
- * A segment's counts, as a flat list of numbers. KEYS: 3 and on, the queue's, if the reply includes it; the hidden
- * items, if the filter ages; pieces of layers. ARGV: 3 number of layers in the plan, 4 ms of an epoch, 5 and on, for
- * each layer with pieces among KEYS: its number, the bytes of a piece, and the number of pieces.
+ * A segment's counts, as a flat list of numbers.
+ *
+ * KEYS, from 3: the queue's if the reply includes the queue, then the hidden items if the filter ages, then pieces of
+ * layers.
+ *
+ * ARGV: 3 number of layers in the plan, 4 ms of an epoch, then for each layer with pieces among KEYS its number, the
+ * bytes of a piece, and the number of pieces.
  */
 export function describeScript({ queued, hosts, ages }: DescribeTask): Script {
   const hiddenAt = 1 + (queued ? queueReadKeys(hosts) : 2);

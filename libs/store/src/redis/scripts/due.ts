@@ -4,31 +4,34 @@ import { EXTENDED, idBytes, LEASED, OVER, SCHEDULED } from './queue-state.js';
 /* Lua for an open queue's entries that come back at a set time. */
 
 /**
- * How many due leases, and how many delayed entries, one script moves at most. In a per-host queue, each entry may
- * change another lane.
+ * Maximum number of due leases, and of delayed entries, that one script moves. It is lower in a per-host queue, because
+ * each entry may change another lane.
  */
 const dueLeases = (hosts: boolean): number => (hosts ? 2 : 8);
 const dueDelayed = (hosts: boolean): number => (hosts ? 16 : 250);
 
-/** Lua: whether a time is so far ahead that the clock has been set back since it was stored. */
+/** Lua: whether a stored time is too late: so far ahead that the clock must have been set back since. */
 export const isTooLate = (at: string): string => `${at} > now + ${MAX_LEASE_MS}`;
 
-/** `queue.dueAt` notes that an entry comes back at this time. A time that is too late stays until all such are gone. */
+/**
+ * `queue.dueAt` notes that an entry comes back at this time. It keeps a `queue.due` that is too late, because entries
+ * with such times are due now.
+ */
 export const DUE_AT = `
 function queue.dueAt(at)
   if queue.due == 0 or at < queue.due and not (${isTooLate('queue.due')}) then queue.set('due', at) end
 end
 `;
 
-/** Times that are too far ahead are due: see TOO_LATE. Scheduled entries may have any time. */
+/** Entries whose times are too late are due, except scheduled ones, which may have any time. */
 const MAY_COME_BACK = `queue.due > 0 and (queue.due <= now or ${isTooLate('queue.due')})`;
 const MAY_BE_ON_TIME = 'queue.scheduled > 0 and queue.scheduledAt <= now and queue.checking == 0';
 /** Lua: whether an entry may be due. */
 export const MAY_BE_DUE = `(${MAY_COME_BACK} or ${MAY_BE_ON_TIME})`;
 
 /**
- * `dueBetween` returns the first members of a sorted set that come back between two times, and their times. `base`: what
- * the set adds to its times.
+ * `dueBetween` returns the first `most` members of a sorted set whose scores are in a range, and their times: the
+ * scores minus `base`.
  */
 const DUE_BETWEEN = `
 local function dueBetween(key, from, to, most, base)
@@ -40,24 +43,25 @@ local function dueBetween(key, from, to, most, base)
   return members, times
 end
 `;
-/** Lua: the times that are so late that the clock has been set back since they were stored. */
+/** Lua: the scores of times that are too late (see isTooLate). */
 export const TOO_LATE = `string.format('(%.0f', now + ${MAX_LEASE_MS}), '(${SCHEDULED}'`;
-/** Lua: the stored times of scheduled entries that are due. */
+/** Lua: the scores of scheduled entries that are due. */
 const ON_TIME = `'${SCHEDULED}', string.format('%.0f', ${SCHEDULED} + now)`;
 
 /**
- * `queue.moveDue` brings back due entries in order of time, up to the limits above. It sets `queue.due` and
- * `queue.scheduledAt` to no later than the first remaining time of their kind, or to 0 if none is left; but while times
- * remain that are too late, `queue.due` is one of these. Returns whether more entries may be due, and how many entries it
- * has moved. Needs marks, bringBack and leases.
+ * `queue.moveDue` brings back due entries in order of time, up to the limits above. Returns whether more entries may be
+ * due, and how many it has moved. Needs marks, bringBack and leases.
+ *
+ * Afterwards, `queue.due` and `queue.scheduledAt` are lower bounds of the first remaining times of their kinds, or 0 if
+ * none remain. While times remain that are too late, `queue.due` is one of them.
  */
 export const moveDue = (hosts: boolean): string => `${DUE_BETWEEN}
 local function move(sources, last)
-  local keys, known = {}, {}
+  local keys, isListed = {}, {}
   for _, source in ipairs(sources) do
     for n = 1, source.state == 'leased' and #source.members or 0 do
       local key = sub(source.members[n], 1, 6)
-      if not known[key] then keys[#keys + 1], known[key] = key, true end
+      if not isListed[key] then keys[#keys + 1], isListed[key] = key, true end
     end
   end
   local opened, back, times, over, moved = queue.open(keys), {}, {}, {}, {delayed = {}, scheduled = {}}
@@ -136,10 +140,7 @@ function queue.moveDue()
 end
 `;
 
-/**
- * `isDue` returns whether a lease or a delay has ended. If a time is too far ahead, the clock has been set back since
- * it was stored.
- */
+/** `isDue` returns whether a lease or a delay has ended. A time that is too late has ended. */
 export const IS_DUE = `
 local function isDue(at)
   return not at or tonumber(at) <= now or ${isTooLate('tonumber(at)')}
@@ -147,18 +148,18 @@ end
 `;
 
 /**
- * Limits on the entries that a script reads because they are due but have not moved yet. Without limits, reading them
- * could block Redis for long. A script reads at most LEASES_READ ended leases, and none after the one that completes
- * ENDED_READ entries, and at most DELAYED_READ due entries of each other kind.
+ * Limits for a script that reads due entries without moving them, so that it doesn't block Redis for long. It reads at
+ * most LEASES_READ ended leases, no further lease after ENDED_READ entries, and at most DELAYED_READ due entries of
+ * each other kind.
  */
 const LEASES_READ = 50;
 const ENDED_READ = 1_000;
 const DELAYED_READ = 250;
 
 /**
- * Three functions, each of which returns due entries and their times, in order of time, with times that are too late at
- * the end: entries whose leases have ended
- * (only their first bytes, idBytes), delayed entries, and scheduled ones. `most`: fewer than the limit. Needs leases.
+ * Three functions that return due entries and their times: `endedEntries` for ended leases (only the entries' first
+ * bytes, idBytes), `dueDelayed` for delays, and `dueScheduled` for schedules. Entries are in order of time, but those
+ * whose times are too late come last. `most`: a lower limit than DELAYED_READ. Needs leases.
  */
 export const dueEntries = (hosts: boolean): string => `${DUE_BETWEEN}
 local function comeBack(key, most)
@@ -199,8 +200,8 @@ end
 `;
 
 /**
- * `queue.countDue` counts the due entries of these lanes as the next lease will, but moves none. Returns the lanes that
- * it changes, by their ids. Don't flush or write them after this. Needs leases and HOST_LANES.
+ * `queue.countDue` counts the due entries of these lanes as waiting, as the next lease would, but moves none. Returns
+ * the changed lanes, by their ids. Don't flush or write them after this. Needs leases and HOST_LANES.
  */
 export const COUNT_DUE = `${dueEntries(true)}
 function queue.countDue(ids)

@@ -12,9 +12,10 @@ export const STATE_LETTERS = { waiting: 'w', leased: 'l', delayed: 'd', schedule
 
 /**
  * The sections of a walk, in the order in which entries move through them, so that the walk misses no entry. The first
- * sections, in capital letters, have the entries that were due when the walk began, because the queue may move these to
- * the waiting ones at any time. `states`: the states in which a section lists its entries when the walk begins. While a
- * commit checks scheduled entries, those that are due stay scheduled. `placeBytes`: the size of a place in a cursor.
+ * sections, in capital letters, have the entries that were due when the walk began. They come first because the queue
+ * may move these entries to the waiting ones at any time. `states`: the states in which a section lists its entries
+ * when the walk begins. While a commit checks scheduled entries, those that are due stay scheduled. `placeBytes`: the
+ * size of a place in a cursor.
  */
 export const SECTIONS = [
   { letter: 'L', states: 'wx', placeBytes: 18 },
@@ -41,13 +42,23 @@ end
 /**
  * A segment's entries, without forgotten ones, in the states in which the next lease would find them. The order of
  * places never changes, so the list has every entry that stays. Entries whose lease is extended between two pages may
- * appear twice or not at all. KEYS: 3 and on, the queue's. ARGV: 3 letters of the sections to read, 4 where to begin:
- * '', or the place from the previous reply, 5 maximum number of entries, 6 approximate number to read, 7 the letter of
- * the state to list, or '' for all, 8 attempts that make a dead letter (0: no limit). If the queue is per-host: 9 the
- * lane of the entries, or ''. Returns the length of the next place (1 byte), that place, empty at the end: the
- * section's letter, when the walk began (6) and where to continue; how many more entries could be read (2); then for
- * each entry: length of its place (1), its place (entry-places.ts), its state (1), when it comes back, in ms (6; 0 if
- * it has no time), length of a dead letter's reason (2), reason, length of the host's name (2), name, entry.
+ * appear twice or not at all. KEYS: 3 and on, the queue's. ARGV:
+ *
+ *   3 letters of the sections to read
+ *   4 where to begin: '', or the place from the previous reply
+ *   5 maximum number of entries
+ *   6 approximate number to read
+ *   7 the letter of the state to list, or '' for all
+ *   8 attempts that make a dead letter (0: no limit)
+ *   9 in a per-host queue: the lane of the entries, or ''
+ *
+ * Returns:
+ *
+ *   the length of the next place (1 byte), and that place, empty at the end: the section's letter, when the walk began
+ *     (6), and where to continue
+ *   how many more entries could be read (2)
+ *   for each entry: length of its place (1), its place (entry-places.ts), its state (1), when it comes back, in ms (6;
+ *     0 if it has no time), length of a dead letter's reason (2), reason, length of the host's name (2), name, entry
  */
 export const entriesScript = forQueues((hosts) => ({
   name: 'unseenEntries',

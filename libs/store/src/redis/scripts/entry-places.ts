@@ -108,9 +108,9 @@ end
 
 /**
  * `queue.entriesAt` takes packed entry names (../layout/entry-names.ts). It returns the first bytes (idBytes) of the
- * entries that are still in their places, by their numbers in the batch, and the size of the batch. When an entry's
- * lease or delay ends, the entry stays in its place until a script moves it. A forgotten or dropped entry has no place.
- * Includes marks and leases. Needs LANE_RECORDS in a per-host queue.
+ * entries that are still in their places, by number in the batch. It also returns the size of the batch. When an
+ * entry's lease or delay ends, the entry stays in its place until a script moves it. A forgotten or dropped entry has
+ * no place. Includes marks and leases. Needs LANE_RECORDS in a per-host queue.
  */
 export const entriesAt = (hosts: boolean): string => `${marks(hosts)}${leases(false)}
 -- The name of the entry that begins after this byte: its birth, its hash, and its host's word.

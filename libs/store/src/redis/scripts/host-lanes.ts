@@ -4,43 +4,52 @@ import { LANE_RECORDS, PACK_LANE } from './lane-records.js';
 import { APPEND, chunkOf, takeFrom } from './lanes.js';
 
 /*
- * Lua for the lanes of an open per-host queue, one for each host. A lane's entries have the second word of the host's
- * hash (4 bytes) before the payload. Its first word is also the first word of the item's hash. These two words are the
- * lane's id.
+ * Lua for the lanes of an open per-host queue: one lane per host. A lane's id is the first two words of the host's
+ * hash. The hash of each of the host's items begins with the same first word. So an entry has only the second one (4
+ * bytes), before its payload.
  *
- *   lanes          id of the lane (8 bytes) -> the record of the lane (lane-records.ts)
- *   due            turn (6 bytes) .. id -> when the lane may be leased from, in the queue's time
+ *   lanes          lane id (8 bytes) -> the lane's record (lane-records.ts)
+ *   due            turn (6 bytes) .. lane id -> when the lane may be leased from, in the queue's time
  *
  * A lane is in `due` while it has waiting entries and fewer than `maxLeased` entries in progress. An empty lane stays
- * there until its host is due, so that the host's new entries can't be leased sooner. Then its record is deleted,
- * unless it has counts. A turn is a number that the queue never reuses, so lanes with the same time are served in the
- * order in which they joined.
+ * there until its host is due. Otherwise, the host's new entries could be leased too soon. Then the lane's record is
+ * deleted, unless it has counts. The queue never reuses a turn, so it serves lanes with the same time in the order in
+ * which they joined.
  *
- * The queue's time follows the clock, but if the clock is set back, it continues from where it was. So no lane waits
- * longer than its delay. For this, meta has `seenAt`, the clock at the last change, and `aheadMs`, how far the queue's
- * time is ahead of the clock. It also has `turn`, the last turn, and `waiting`, the waiting entries of all lanes.
+ * The queue's time follows the server's clock. If that clock is set back, the queue's time continues from where it was,
+ * so that no lane waits longer than its delay.
  *
- * Dropping a lane's entries sets a clock in its record (lane-records.ts), and they stop counting. Every script that
- * meets one of them discards it. For this, meta has `dropped`, the last of these clocks; `sweptDrop`, up to which of
- * them sweeps have discarded all entries; `sweepingDrop`, up to which the current sweep does; and `delayedVoid`,
- * `scheduledVoid` and `deadVoid`, how many delayed entries, scheduled entries and dead letters were dropped. Leased
- * entries that were dropped are entries in progress until they leave their leases, because workers may be processing
- * them.
+ * Dropping a lane's entries stores the latest birth in its record (lane-records.ts): entries born no later are dropped.
+ * They stop counting, and every script that finds one discards it. But a dropped entry in a lease is in progress until
+ * it leaves the lease, because a worker may be processing it.
+ *
+ * For this, meta has these numbers:
+ *
+ *   seenAt         the server's clock at the last change
+ *   aheadMs        how far the queue's time is ahead of that clock
+ *   turn           the last turn
+ *   waiting        number of waiting entries in all lanes
+ *   dropped        the birth that the last drop has stored
+ *   sweptDrop      sweeps have discarded the entries of all drops up to the one with this birth
+ *   sweepingDrop   the current sweep discards the entries of drops up to this one
+ *   delayedVoid    number of dropped entries that are stored as delayed; likewise scheduledVoid and deadVoid
  */
 
 /**
- * Maximum number of lanes that one lease takes entries from, and of items or ids in a script on such a queue. Must not
- * change after 1.0. A batch has an operation record for each script, named by the script's number, so a repeat must
- * split the batch as the first attempt did.
+ * Maximum number of lanes that one lease takes entries from. Also the maximum number of items or ids in a script on a
+ * per-host queue.
+ *
+ * Must not change after 1.0. Each script of a batch has an operation record, named by the script's number. So a repeat
+ * must split the batch as the first attempt did.
  */
 export const LANES_PER_SCRIPT = 50;
 
-/** `spread` says how many segments it has. */
+/** `spread`: number of segments. */
 type LimitedFilter = Pick<Filter, 'perHost' | 'maxAgeSeconds' | 'base'> & { readonly spread: number };
 
 /**
- * The last ARGV of scripts that change a per-host queue. `maxHosts`: the set's limit for all segments. `syncBase`:
- * number of the first layer of the sync in which the segment takes part.
+ * The last ARGV of scripts that change a per-host queue. `maxHosts`: the set's limit for all segments together.
+ * `syncBase`: if the segment takes part in a sync, the number of the sync's first layer.
  */
 export function hostLimits(
   { perHost, maxAgeSeconds = 0, base, spread }: LimitedFilter,
@@ -54,15 +63,15 @@ export function hostLimits(
 }
 
 /**
- * Follows NOW and the opening of a queue. The last ARGV has the set's limits (hostLimits).
+ * Include it after NOW and the opening of a queue. The last ARGV has the set's limits (hostLimits).
  *
- *   queue.use       a lane that changes, and that must have been read; `queue.changes` returns how many do
- *   queue.count     counts entries in a state of their lanes, or no longer; dropped ones count only in the queue
+ *   queue.use       marks a lane, which must have been read, as changed. `queue.changes` returns how many are.
+ *   queue.count     counts entries in a state of their lanes, or no longer. Dropped entries count only in the queue.
  *   queue.freed     counts that leases of these entries ended at these times
  *   queue.delay     delays the hosts of entries, if they have lanes
- *   queue.add       adds entries at the ends of their lanes; `since`: when they came due, in order of time
- *   queue.flush     gives the lanes that changed their turns, writes their records, and wakes waiting callers. Call it
- *                   before `queue.turns`, and before `queue.waiting` is read or the queue is saved.
+ *   queue.add       adds entries at the ends of their lanes. `dueTimes`: when they came due, in order of time.
+ *   queue.flush     gives the changed lanes their turns, writes their records, and wakes waiting callers. Call it
+ *                   before anything reads `queue.turns` or `queue.waiting`, and before the queue is saved.
  */
 export const HOST_LANES = `${LANE_RECORDS}${PACK_LANE}${APPEND}
 local limits, used, min, max = {}, {}, math.min, math.max
@@ -119,11 +128,11 @@ function queue.count(entries, state, by)
     else setInGroup(lane, state, lane[state] + by) end
   end)
 end
--- The queue's time when the clock was at \`at\`, but at most the present.
+-- Converts a clock time to the queue's time, but to no later than the present.
 local function timeAt(at) return queueTime - max(0, now - at) end
 -- Notes that an entry of the lane came due then.
 local function came(lane, at)
-  if lane.known == 0 then lane.cameAt = min(lane.cameAt or math.huge, timeAt(at)) end
+  if lane.storedWaiting == 0 then lane.cameAt = min(lane.cameAt or math.huge, timeAt(at)) end
 end
 -- Counts that an entry has left its lease. Returns false if it was dropped.
 local function free(lane, entry, at)
@@ -145,15 +154,15 @@ function queue.delay(entries, ms)
     if lane.stored then wait(lane, queueTime + ms) end
   end)
 end
-function queue.add(entries, since)
-  local ids, lists, known, to, times = {}, {}, {}, {}, {}
+function queue.add(entries, dueTimes)
+  local ids, lists, listOf, to, times = {}, {}, {}, {}, {}
   for n = 1, #entries do
     local id = laneOf(entries[n])
-    local list = known[id]
+    local list = listOf[id]
     if not list then
       list = {}
-      ids[#ids + 1], lists[#lists + 1], known[id] = id, list, list
-      times[#ids] = since and since[n]
+      ids[#ids + 1], lists[#lists + 1], listOf[id] = id, list, list
+      times[#ids] = dueTimes and dueTimes[n]
     end
     list[#list + 1] = entries[n]
   end
@@ -165,7 +174,7 @@ function queue.add(entries, since)
   end
   queue.append(to, lists)
 end
--- When the lane has its turn, or 0. An import sets dueSince, which may be in the past.
+-- When the lane has its turn, or 0. With dueSince, which an import sets, this may be in the past.
 local function turnOf(lane)
   if inProgress(lane) >= limitOf(lane.ownMaxLeased, maxLeased) then return 0 end
   local readyAt = readyOf(lane)
@@ -176,13 +185,13 @@ local function turnOf(lane)
     return max(readyAt > queueTime and readyAt or 0, ends)
   end
   if lane.dueSince then return readyAt end
-  -- Since when the lane could have been served, apart from its host's delay.
-  local since = queueTime
-  if lane.served then return max(readyAt, since) end
-  if lane.known == 0 then since = max(lane.cameAt or since, lane.freedAt or 0)
-  else since = lane.dueAt > 0 and lane.dueAt or lane.freedAt or since end
-  -- A block that has ended by then.
-  return max(readyAt, since, min(lane.blockedUntil + queue.aheadMs, queueTime))
+  -- When the lane could have been served, ignoring its host's delay.
+  local servableAt = queueTime
+  if lane.served then return max(readyAt, servableAt) end
+  if lane.storedWaiting == 0 then servableAt = max(lane.cameAt or servableAt, lane.freedAt or 0)
+  else servableAt = lane.dueAt > 0 and lane.dueAt or lane.freedAt or servableAt end
+  -- The lane has its turn no earlier than its block ends.
+  return max(readyAt, servableAt, min(lane.blockedUntil + queue.aheadMs, queueTime))
 end
 function queue.flush()
   if #used == 0 then return end
@@ -204,7 +213,7 @@ function queue.flush()
         if at <= queueTime and lane.waiting > 0 then isReady = true end
       end
     end
-    waiting = waiting + lane.waiting - lane.known
+    waiting = waiting + lane.waiting - lane.storedWaiting
     if lane.waiting > 0 or lane.dueAt > 0 or heldIn(lane) + lane.droppedLeased > 0 or hasCounts(lane)
       or lane.ownDelayMs + lane.ownMaxLeased + lane.ownMaxUrls > 0 then
       records[#records + 1], records[#records + 2] = lane.id, recordOf(lane)
@@ -214,7 +223,7 @@ function queue.flush()
       over[#over + 1] = lane.id
       lane.stored, queue.hosts = false, queue.hosts - 1
     end
-    lane.known, lane.served, lane.used, lane.cameAt, lane.freedAt = lane.waiting, false, false, nil, nil
+    lane.storedWaiting, lane.served, lane.used, lane.cameAt, lane.freedAt = lane.waiting, false, false, nil, nil
   end
   used, queue.changed, queue.turn, queue.waiting = {}, true, turn, waiting
   each('HSET', queue.laneKey, records)
@@ -227,10 +236,12 @@ end
 
 /**
  * `queue.takeTurns` takes entries from the lanes whose turn it is, one lane after another, until `taken` has `wanted`.
- * It takes at most `most` from each lane, where 0 means 1 if the host has a delay, and no limit otherwise. `last` and
- * `began`: the last turn, and the queue's time, when the lease began. Lanes that an earlier script of the same lease has
- * served have later turns and times. Lanes whose entries a later script brought back have later turns, but earlier
- * times. Needs TAKE. Flush first, and save afterwards.
+ * It takes at most `most` from each lane. If `most` is 0, it takes one if the host has a delay, and any number
+ * otherwise.
+ *
+ * `last` and `began`: the last turn, and the queue's time, when the lease began. If a lane's turn and time are both
+ * later, an earlier script of this lease has served the lane. If only the turn is later, an earlier script brought back
+ * the lane's entries. Needs TAKE. Flush before this, and save after it.
  */
 export const TAKE_TURNS = `
 function queue.takeTurns(taken, wanted, most, last, began)
@@ -282,11 +293,14 @@ end
 `;
 
 /**
- * `queue.mayLimit` returns whether some of this many items may exceed the limits on hosts. `queue.roomOf` returns how
- * many more URLs of a lane may be discovered, and whether the lane is stored. `queue.discovered` counts entries that
- * were added as new, and names their lanes. `queue.undiscovered` counts removed items by their lanes' ids. `queue.kept`
- * counts items that the sync's layers got or lost. Call these two only if `queue.countsUrls`. If items have no names,
- * or the queue has as many hosts as it may, `queue.kept` counts only hosts with a lane.
+ *   queue.mayLimit       returns whether some of this many items may exceed the limits on hosts
+ *   queue.roomOf         returns how many more URLs of a lane may be discovered, and whether the lane is stored
+ *   queue.discovered     counts entries that were added as new, and names their lanes
+ *   queue.undiscovered   counts removed items, by their lanes' ids
+ *   queue.kept           counts items that the sync's layers gained or lost, by their lanes' ids
+ *
+ * Call the last two only if `queue.countsUrls`. `queue.kept` counts only hosts with a lane if items have no names, or
+ * if the queue has as many hosts as it may.
  */
 export const HOST_LIMITS = `
 function queue.countsUrls() return maxUrls > 0 end

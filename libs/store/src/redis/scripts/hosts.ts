@@ -19,9 +19,17 @@ import { ALLOW_OOM, NOW, RECALL, type Script } from './script.js';
 export const MORE_DUE = 'more';
 
 /**
- * Replaces a host's settings. ARGV: 9 lane id, 10 host name, 11 settings (6 bytes each), 12 attempts that make a dead
- * letter (0: no limit), 13 '1' if all due entries must be brought back first, 14 the set's limits. Returns the lane as
- * listLanesScript does, '' if the queue has the maximum number of hosts, or MORE_DUE if it has only brought back entries.
+ * Replaces a host's settings. ARGV:
+ *
+ *    9 lane id
+ *   10 host name
+ *   11 settings (6 bytes each)
+ *   12 attempts that make a dead letter (0: no limit)
+ *   13 '1' if all due entries must be brought back first
+ *   14 the set's limits
+ *
+ * Returns the lane as listLanesScript does, '' if the queue has the maximum number of hosts, or MORE_DUE if it has only
+ * brought back entries.
  */
 export const setHostScript: Script = {
   name: 'unseenSetHost',
@@ -61,9 +69,9 @@ export type HostCopy = `${string} ${string}`;
 
 /**
  * Drops a host's entries. ARGV: 9 lane id, 10 '', DROP_UNKEPT or, if a sync has kept the entries, the name of that copy
- * (HostCopy), 11 the set's limits. Returns '' if a sync must keep the entries first, else "<entries> <from> <to>".
- * dropChunksScript must then delete the chunks of normal entries between these two numbers. A sweep deletes the chunks
- * of other priorities.
+ * (HostCopy), 11 the set's limits. Returns '' if a sync must keep the entries first. Otherwise, returns "<entries>
+ * <from> <to>", and dropChunksScript must then delete the chunks of normal entries between these two numbers. A sweep
+ * deletes the chunks of other priorities.
  */
 export const dropHostScript: Script = {
   name: 'unseenDropHost',

@@ -13,7 +13,7 @@ import { newLogs } from './queue-state.js';
 
 /**
  * The value of field '' in `lanes`. It is too long for the compact form of a small hash (`hash-max-listpack-value` is
- * 64 bytes by default), in which Redis would search the whole list for each lane.
+ * 64 bytes by default). In that form, Redis would search the whole list for each lane.
  */
 export const NO_LANE = '-'.repeat(65);
 
@@ -55,7 +55,7 @@ export const LANE_GROUPS = [
 const [SETTINGS] = LANE_GROUPS;
 
 /**
- * Value of `lane.groups` once a number of a group was set: before the record is packed, any group may have numbers
+ * Value of `lane.groups` once a number of a group was set. Until the record is packed, any group may then have numbers
  * other than 0.
  */
 const ANY_GROUP = 255;
@@ -122,7 +122,7 @@ function queue.lanesOf(ids)
       local record, id = records[n], missing[from + n - 1]
       local ${STORED.join(', ')} = unpacked('${FORMAT}', record or NO_RECORD)
       -- Set all fields at once: a table that grows field by field is reallocated again and again.
-      local lane = setmetatable({id = id, name = '', stored = record and true or false, known = waiting, used = false,
+      local lane = setmetatable({id = id, name = '', stored = record and true or false, storedWaiting = waiting, used = false,
         served = false, ${STORED.map((name) => `${name} = ${name}`).join(', ')}}, NO_GROUPS)
       if record then lane.name = sub(record, groups > 0 and readGroups(lane, record) or ${GROUPS_AT + 2}) end
       lanes[id] = lane

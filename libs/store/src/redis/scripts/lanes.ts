@@ -7,14 +7,18 @@ import { HEAD_BYTES, HOST_BYTES, LEASE_ENTRIES, newLogs } from './queue-state.js
  *   lane id .. chunk number (6 bytes) -> entries, one after the other
  *
  * A change appends its own chunks, and rewrites the last chunk only while that is small. Taking entries from the head
- * chunk moves `headAt` and rewrites nothing. A chunk without waiting entries is deleted and its number is never reused,
- * so a sweep or an export can stop halfway and continue. A sweep leaves gaps in the numbers.
+ * chunk moves `headAt` and rewrites nothing. A chunk without waiting entries is deleted, and its number is never
+ * reused. So a sweep or an export can stop halfway and continue. A sweep leaves gaps in the numbers.
  *
  * Each priority has such a log. The lane itself is the log for normal entries. `lane.logs` has the logs for high (1)
  * and low (2) entries, whose ids are the lane's id followed by this number. A lane without such entries may lack them.
  *
- * A lane's record: `head` and `next` of each log (the numbers of its first chunk and of its next new chunk), `headAt`
- * (bytes taken from the head chunk), `waiting` (entries in all logs, including forgotten ones).
+ * A lane's record:
+ *
+ *   head      of each log: number of its first chunk
+ *   headAt    of each log: bytes taken from its first chunk
+ *   next      of each log: number of its next new chunk
+ *   waiting   entries in all logs, including forgotten ones
  */
 
 /**
@@ -125,8 +129,8 @@ end
  *
  * In a per-host queue, the caller may have read the `first` chunk of the log.
  *
- * The caller deletes the used chunks after its first write that needs memory, because at the memory limit, Redis
- * refuses that write only if nothing was written before. Needs marks.
+ * The caller deletes the used chunks only after its first write that needs memory. At the memory limit, Redis refuses
+ * that write only if nothing was written before. Needs marks.
  */
 export const take = (hosts: boolean): string => `${SPLIT}
 local NONE = {}
@@ -146,11 +150,11 @@ function queue.take(lane, log, taken, most${hosts ? ', first' : ''})
       chunk, next = chunks[next] or '', next + 1
     end
     ${hosts ? 'first = nil' : ''}
-    local size, start, from, before, n, gone, known = #chunk, at, at, passed, 0, NONE, 0
+    local size, start, from, before, n, gone, checked = #chunk, at, at, passed, 0, NONE, 0
     while at < size and count < most do
-      if n == known and queue.marked > 0 then
+      if n == checked and queue.marked > 0 then
         local found = split(chunk, at, most - count)
-        gone, n, known = queue.forgotten(found), 0, #found
+        gone, n, checked = queue.forgotten(found), 0, #found
       end
       local a, b, c, d = byte(chunk, at + 31, at + 34)
       local payload = ((a * 256 + b) * 256 + c) * 256 + d

@@ -7,7 +7,7 @@ import { CAN_ROTATE } from './script.js';
  * Lua that moves entries between the places of an open queue (queue-state.ts), unless they were forgotten.
  */
 
-/** Adds entries that were dropped with their hosts. */
+/** Lua: adds entries that were dropped with their hosts to `gone`. */
 const DROPPED = `
   if queue.dropped > queue.sweptDrop then
     local ids, places = {}, {}
@@ -70,9 +70,10 @@ export const hostLanes = (hosts: boolean): string => (hosts ? HOST_LANES : '');
 export const flushed = (hosts: boolean): string => (hosts ? 'queue.flush()' : '');
 
 /**
- * `queue.bury` turns entries into dead letters. `queue.bringBack` puts entries that return at the end of their lane, or
- * among the dead letters with this reason. It leaves out forgotten entries, and returns which these are. If the entries
- * came due, `times` says when, and `wereScheduled` which of them were scheduled. Includes `queue.add`.
+ * `queue.bury` turns entries into dead letters. `queue.bringBack` puts entries at the ends of their lanes, or turns
+ * them into dead letters with this reason if they have used up their attempts. It drops forgotten entries, and returns
+ * which these are. If the entries came due, `times` says when, and `wereScheduled` says which were scheduled. Includes
+ * `queue.add`.
  */
 export const bringBack = (hosts: boolean, maxAttempts: string) => `${hosts ? '' : ADD}
 local maxAttempts = tonumber(${maxAttempts})
@@ -89,31 +90,32 @@ function queue.bury(entries, reason)
   ${countIn(hosts, 'entries', 'dead', 1)}
 end
 function queue.bringBack(entries, reason, times, wereScheduled)
-  local gone, live, onTime, back, since, dead = queue.forgotten(entries), {}, {}, {}, {}, {}
+  local gone, live, cameDue, back, dueTimes, dead = queue.forgotten(entries), {}, {}, {}, {}, {}
   for n = 1, #entries do
     if not gone[n] then
       live[#live + 1] = entries[n]
-      if wereScheduled and wereScheduled[n] then onTime[#onTime + 1] = entries[n] end
+      if wereScheduled and wereScheduled[n] then cameDue[#cameDue + 1] = entries[n] end
       if maxAttempts > 0 and unpacked('>I3', entries[n], 2) >= maxAttempts then dead[#dead + 1] = entries[n]
       else
         back[#back + 1] = entries[n]
-        since[#back] = times and times[n]
+        dueTimes[#back] = times and times[n]
       end
     end
   end
-  queue.owe(live, onTime)
+  queue.owe(live, cameDue)
   queue.bury(dead, reason)
-  queue.add(back, since)
+  queue.add(back, dueTimes)
   return gone
 end
 `;
 
 /**
- * `queue.open` reads the leases with these keys, if they exist. `queue.unlease` takes an entry out of its lease, which
- * ended at `at` (default: now). `queue.forget` takes forgotten entries out of a lease, either all or only those at the
- * indexes in `named`, and returns the set of their indexes. If `stay` is true, they stay in the lease. `queue.returned`
- * returns an entry in the form in which it goes back to the queue, with `leases` added to its attempts. `queue.close`
- * writes changed leases, and deletes leases without entries.
+ *   queue.open       reads the leases with these keys, if they exist
+ *   queue.unlease    takes an entry out of its lease, which ended at `at` (default: now)
+ *   queue.forget     takes forgotten entries out of a lease, either all or only those at the indexes in `named`, and
+ *                    returns the set of their indexes. With `stay`, they stay in the lease.
+ *   queue.returned   returns an entry in the form in which it goes back to the queue. Adds `leases` to its attempts.
+ *   queue.close      writes changed leases, and deletes leases without entries
  */
 export const leases = (hosts: boolean): string => `
 ${hosts ? 'local freed, freedAt = {}, {}' : ''}
@@ -164,7 +166,7 @@ function queue.forget(lease, named, stay)
     hosts
       ? `
     local member = lease.key .. (lease.states[index] == ${EXTENDED} and pack('>I2', index - 1) or '')
-    -- Its lease may have ended without the queue having noticed yet.
+    -- The lease may have ended, although the entry has not moved yet.
     local at = tonumber(call('ZSCORE', queue.ends, member) or now)`
       : ''
   }

@@ -8,22 +8,34 @@ import { checkSegment, RECORD_FIELDS, recordWith, type Script } from './script.j
  *   1 priority | 3 leases so far | 6 birth | 4 discovered at, s | 16 hash of the item | 4 bytes of the payload | payload
  *
  *   chunks         the lanes (lanes.ts): chunk -> waiting entries, one after the other
- *   leases         lease (6 bytes) -> up to LEASE_ENTRIES entries, as they were before it; and, once their states
- *                  differ, lease .. 's' -> their states, one character each (see LEASED and those after it)
+ *   leases         lease (6 bytes) -> up to LEASE_ENTRIES entries, as they were before it. Once their states
+ *                  differ: lease .. 's' -> their states, one character each (see LEASED and those after it)
  *   ends           lease -> when it ends, ms; lease .. index (2 bytes) for an entry with a separate end
  *   delayed        number (6 bytes) .. entry -> when it is available again, ms; if it is scheduled, SCHEDULED + ms
  *   dead           number (6) .. length of the reason (2) .. reason .. entry -> number
- *   marks          hash of a forgotten item -> clock at that time. An entry is forgotten if its birth is not later than
+ *   marks          hash of a forgotten item -> clock at that time. An entry is forgotten if its birth is no later than
  *                  the mark. Births are values of the clock, which every change that queues new entries advances. The
  *                  mark of an entry that was dropped is its birth.
  *
- * Besides the segment's counts, meta has the queue's numbers: clock; leases, dead and delays (last number given);
- * leased (entries); sweeping (1 during a sweep); marked (number of marks); due (a lower bound of the first end of a
- * lease or delay, ms; 0 if none); awaited (until when a caller waits for new entries, ms); rewrites (how often sweeps
- * have moved entries within their chunks). A queue without per-host lanes is its own only lane, so that lane's record
- * follows. A per-host queue has different numbers there, and two more keys (host-lanes.ts). Once the queue has had an
- * entry with a priority or a time, it is ordered, and more numbers follow: scheduled (entries); scheduledAt (a lower
- * bound of the first time, ms); checking and checkingTill (see unclaimed.ts); those of logs (lanes.ts).
+ * Besides the segment's counts, meta has the queue's numbers:
+ *
+ *   clock          see `marks`
+ *   leases         the last number given to a lease; likewise `dead` and `delays`
+ *   leased         number of leased entries
+ *   sweeping       1 during a sweep
+ *   marked         number of marks
+ *   due            a lower bound of the first end of a lease or delay, ms; 0 if none
+ *   awaited        until when a caller waits for new entries, ms
+ *   rewrites       how often sweeps have moved entries within their chunks
+ *
+ * A queue without per-host lanes is its own only lane. So the record of that lane follows (lanes.ts). A per-host queue
+ * has different numbers there, and two more keys (host-lanes.ts). A queue is ordered once it has had an entry with a
+ * priority or a time. Then more numbers follow:
+ *
+ *   scheduled      number of scheduled entries
+ *   scheduledAt    a lower bound of their first time, ms
+ *   checking       see unclaimed.ts, also for `checkingTill`
+ *   logs           see lanes.ts
  */
 
 /** A script on queues. Its text depends on whether the queue is per-host. */
@@ -32,7 +44,7 @@ export interface QueueScript {
   readonly hosts: Script;
 }
 
-/** Both scripts. `of` gets whether the queue is per-host. */
+/** Creates both scripts. `of` gets whether the queue is per-host. */
 export function forQueues(of: (hosts: boolean) => Script): QueueScript {
   const hosts = of(true);
   return { plain: of(false), hosts: { ...hosts, name: `${hosts.name}Hosts` } };
@@ -71,8 +83,8 @@ export const EXTENDED = 50;
 export const FORGOTTEN = 51;
 
 /**
- * Index in KEYS of the queue's first key. It comes after cells and meta and, in scripts that change the queue, after
- * the records.
+ * Index in KEYS of the queue's first key. It comes after cells and meta. In scripts that change the queue, it also
+ * comes after the records.
  */
 const READ_KEYS_AT = 3;
 export const CHANGE_KEYS_AT = 5;
@@ -89,7 +101,7 @@ export const owedKeyAt = (hosts: boolean): number => queueChangeKeys(hosts) + 1;
 /** Fields of meta during a sync: the clock when it was opened, and '1' once the queue is copied. */
 export const OPENED_FIELD = 's:clock';
 export const COPIED_FIELD = 's:copied';
-/** Lies above the scores of notes for the copy of the queue, and below those of notes for a sync's commit. */
+/** Notes for the copy of the queue have lower scores than this, and notes for a sync's commit have higher ones. */
 export const CAME_DUE = 2 ** 50;
 
 /** The only lane's record. See lanes.ts. */
@@ -189,18 +201,20 @@ export const recordQueue = (hosts: boolean): string => recordWith(`'${QUEUE_FIEL
 export const checkQueue = (hosts: boolean): string =>
   `${checkSegment(`'${QUEUE_FIELD}'`)}${openQueue(hosts, READ_KEYS_AT, 3)}`;
 
-/** First lines, before the lookup of the record, of a script that changes the queue. KEYS: 5 and on, the queue's. */
+/**
+ * First lines of a script that changes the queue. The lookup of the record follows them. KEYS: 5 and on, the queue's.
+ */
 export const CHECK_QUEUE_CHANGE = checkSegment(...RECORD_FIELDS, `'${QUEUE_FIELD}'`);
 /**
  * The lines after CHECK_QUEUE_CHANGE. `queue.owe` notes entries that leave a lease, a delay or the dead letters,
- * because the copy of the queue for a sync may miss them. The copy keeps their items when it ends. Each entry is noted
- * once, and only if it was queued before the sync was opened, so the copy ends however fast entries move.
+ * because the copy of the queue for a sync may miss them. When the copy ends, it keeps their items. Each entry is noted
+ * once, and only if it was queued before the sync was opened. So the copy ends however fast entries move.
  *
- * After the copy, `queue.owe` notes only `cameDue`, the scheduled entries that come due, for the commit (see
- * unclaimed.ts): their births (6 bytes) and hashes. Each of these is also noted only once, even if it is scheduled
- * again. Entries queued later need no note, because their items were new then, and an add keeps new items in the sync.
+ * After the copy, `queue.owe` notes only `cameDue`: the scheduled entries that come due, for the commit (see
+ * unclaimed.ts). A note has the entry's birth (6 bytes) and hash. Each entry is noted only once, even if it is
+ * scheduled again. An entry queued later needs no note: its item was new then, and an add keeps new items in the sync.
  *
- * @param owes Lua: whether the script has a key for these notes, which it has if the segment takes part in a sync
+ * @param owes Lua: whether the script has a key for these notes. It has one if the segment takes part in a sync.
  */
 export const openQueueToChange = (
   hosts: boolean,

@@ -20,8 +20,8 @@ import { ALLOW_OOM, FIND_RECORD, RECALL } from './script.js';
 import { takeOver } from './unclaimed.js';
 
 /**
- * Answers a repeat with the entries still held, from its record "<first lease> <entries>", plus "+" if it had flag 3.
- * Needs leases, marks and IS_DUE.
+ * Answers a repeat with the entries that are still held. The record is "<first lease> <entries>", plus "+" if the flag
+ * was 3. Needs leases, marks and IS_DUE.
  */
 const stillHeld = (hosts: boolean): string => `
 function queue.held(first, count)
@@ -56,17 +56,28 @@ local last, time = string.match(began, '(%d+):(%d+)')
 queue.takeTurns(taken, wanted, tonumber(ARGV[15]), tonumber(last), tonumber(time))`;
 
 /**
- * lease: takes entries from the head of the queue and hides them for a while, in leases of LEASE_ENTRIES. ARGV: 9
- * attempts that make a dead letter (0: no limit), 10 entries, or 0 to answer a repeat only, 11 lease in ms, 12 bytes of
- * payloads, 13 '1' if the first entry may have more, 14 due entries that earlier scripts of this lease brought back. If
- * the queue is per-host: 15 entries per host, 16 when the lease began, as the first script with entries returned it, else
- * ''. Before it takes entries, a lease brings back as many as it takes, so that those due for longest come first. Returns
- * "<first lease> <entries> <flag> <began> <brought back> <states>\n", then the entries as in the leases. Began: "<last
- * turn>:<the queue's time>" (see takeTurns). Brought back: by all scripts of this lease. Flag: 1 if
- * there is more to read, 2 if the next entry would exceed the bytes, 3 if it has leased some and more lanes may have
- * entries, or more entries are due, 4 if it has leased nothing and the instance must continue the steps of
- * unclaimed.ts, else 0. States (only for a repeat, one character per entry): LEASED if still held, '-' if the answer
- * leaves the entry out.
+ * lease: takes entries from the head of the queue and hides them for a while, in leases of LEASE_ENTRIES. Before it
+ * takes entries, a lease brings back as many due ones as it takes, so that those due for longest come first. ARGV:
+ *
+ *    9 attempts that make a dead letter (0: no limit)
+ *   10 entries, or 0 to answer a repeat only
+ *   11 lease in ms
+ *   12 bytes of payloads
+ *   13 '1' if the first entry may have more
+ *   14 due entries that earlier scripts of this lease brought back
+ *   15 in a per-host queue: entries per host
+ *   16 in a per-host queue: when the lease began, as the first script with entries returned it, else ''
+ *
+ * Returns "<first lease> <entries> <flag> <began> <brought back> <states>\n", then the entries as in the leases.
+ *
+ *   began          in a per-host queue: "<last turn>:<the queue's time>" (see takeTurns)
+ *   brought back   due entries that all scripts of this lease brought back
+ *   states         only for a repeat, one character per entry: LEASED if still held, '-' if the answer leaves it out
+ *   flag           1: there is more to read
+ *                  2: the next entry would exceed the bytes
+ *                  3: it has leased some, and more lanes may have entries or more entries are due
+ *                  4: it has leased nothing, and the instance must continue the steps of unclaimed.ts
+ *                  0: otherwise
  */
 export const leaseScript = forQueues((hosts) => ({
   name: 'unseenLease',
@@ -130,11 +141,18 @@ if ARGV[16] ~= '0' then
 end`;
 
 /**
- * settle: ack, release or extend. ARGV: 9 attempts that make a dead letter (0: no limit), 10 verb, 11 ms of the delay
- * or extension, or after which an acknowledged entry comes back (0: never), 12 reason, 13 leases that a release counts
- * per entry (0 or 1), 14 the ids, for each lease: the lease (6 bytes), how many ids (2), and for each id the index in
- * the lease (2) and 8 bytes of the item's hash, 15 where in the hash these begin. In a per-host queue: 16 ms by which
- * to delay the hosts of released entries, and of forgotten ones that the lease still held.
+ * settle: ack, release or extend. ARGV:
+ *
+ *    9 attempts that make a dead letter (0: no limit)
+ *   10 verb
+ *   11 ms of the delay or extension, or after which an acknowledged entry comes back (0: never)
+ *   12 reason
+ *   13 leases that a release counts per entry (0 or 1)
+ *   14 the ids, for each lease: the lease (6 bytes), how many ids (2), and for each id the index in the lease (2) and
+ *      8 bytes of the item's hash
+ *   15 where in the hash these bytes begin
+ *   16 in a per-host queue: ms by which to delay the hosts of released entries, and of forgotten ones that the lease
+ *      still held
  */
 export const settleScript = forQueues((hosts) => ({
   name: 'unseenSettle',

@@ -86,9 +86,14 @@ export const CHECK_CHANGE = checkSegment(...RECORD_FIELDS);
 
 /**
  * First lines of a mutation after CHECK_CHANGE. They look up a repeat's record, as `recalled`, before anything changes.
- * KEYS: 3 operations-current, 4 operations-previous. ARGV: 3 origin, 4 record field, 5 fingerprint, 6 window in ms, 7
- * maximum bytes of records in a window, 8 for a request with a generated id, when that id was generated, in ms, else
- * ''.
+ * KEYS: 3 operations-current, 4 operations-previous. ARGV:
+ *
+ *   3 origin
+ *   4 record field
+ *   5 fingerprint
+ *   6 window in ms
+ *   7 maximum bytes of records in a window
+ *   8 for a request with a generated id: when the id was generated, in ms; else ''
  *
  * Answering from a record writes although it changes nothing. The record may not have reached the replicas yet, and
  * from Redis 7.2 on, WAIT covers only its own connection's writes. The HDEL needs no memory, and lets the HSET pass at
@@ -117,8 +122,8 @@ if recalled then return {recalled, tonumber(kept[2])} end
 
 /**
  * Lua: whether the current records can become the previous ones. This must not happen while the slot is moving to
- * another node, because a script that names a missing key, even for a moment, would fail halfway. During a move, both
- * nodes refuse a command on two keys if one is missing.
+ * another node: a script that names a missing key, even for a moment, would fail halfway. During a move, both nodes
+ * refuse a command on two keys if one is missing.
  */
 export const CAN_ROTATE = `(type(redis.pcall('EXISTS', current, current .. ':none')) == 'number')`;
 

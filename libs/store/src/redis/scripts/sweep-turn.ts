@@ -3,7 +3,7 @@ import { CAN_ROTATE } from './script.js';
 
 /*
  * Lua that lets one instance at a time sweep a queue with old marks (../../sweeping.ts). A sweep that starts because of
- * too many marks needs no turn: each of its steps continues where the last one ended, on any instance.
+ * too many marks needs no turn. Each of its steps continues where the last one ended, on any instance.
  *
  * ARGV: 6 the instance's id, or '' if there are too many marks, 7 ms that its sweep has taken so far. An instance that
  * must wait gets '-<ms>'.

@@ -22,14 +22,14 @@ export const tooManyMarks = (max: string) =>
 /**
  * One step of a sweep, which removes forgotten entries everywhere so that their marks can be deleted. When a sweep
  * begins, the marks become the old marks. Every move of an entry checks its marks, so the sweep visits each place once.
+ *
  * It starts with the waiting entries, in each log from the head to the chunk that was last when the sweep began, and
  * rewrites chunks with forgotten entries. Leases, delayed entries and dead letters follow. In a per-host queue, it
- * scans the chunks of all lanes, and deletes a chunk before the head of its log, because its entries were dropped. A
- * scan cursor is valid only in the server run that gave it.
+ * scans the chunks of all lanes. It deletes chunks before the heads of their logs, because the entries there were
+ * dropped. A scan cursor is valid only in the server run that gave it.
  *
- * KEYS: as in scripts that change the queue. ARGV: 3 'made', 4 marks without a sweep, 5 entries to read, 6
- * and 7 see sweep-turn.ts.
- * Returns '1' if more steps are needed, else '0', or see sweep-turn.ts.
+ * KEYS: as in scripts that change the queue. ARGV: 3 'made', 4 marks without a sweep, 5 entries to read, 6 and 7 see
+ * sweep-turn.ts. Returns '1' if more steps are needed, else '0', or see sweep-turn.ts.
  */
 export const sweepScript = forQueues((hosts) => ({
   name: 'unseenSweep',
@@ -63,7 +63,7 @@ local function scan(command, key, most)
   return found[2]
 end
 local function sweep(key, headAt${hosts ? ', state' : ''})
-  local found, members, heads, gone, scores, onTime = scan('ZSCAN', key, left), {}, {}, {}, {}, 0
+  local found, members, heads, gone, scores, scheduledGone = scan('ZSCAN', key, left), {}, {}, {}, {}, 0
   for n = 1, #found, 2 do
     if found[n] ~= '' then
       members[#members + 1] = found[n]
@@ -73,11 +73,11 @@ local function sweep(key, headAt${hosts ? ', state' : ''})
   for n in pairs(queue.forgotten(heads)) do
     gone[#gone + 1] = members[n]
     local isScheduled = scores[n] >= ${SCHEDULED}
-    if isScheduled then onTime = onTime + 1 end
+    if isScheduled then scheduledGone = scheduledGone + 1 end
     ${hosts ? `queue.count({heads[n]}, isScheduled and 'scheduled' or state, -1)` : ''}
   end
   each('ZREM', key, gone)
-  if onTime > 0 then queue.set('scheduled', queue.scheduled - onTime) end
+  if scheduledGone > 0 then queue.set('scheduled', queue.scheduled - scheduledGone) end
   return #members
 end
 while place and left > 0${hosts ? ` and queue.changes() < ${LANES_PER_SCRIPT}` : ''} do

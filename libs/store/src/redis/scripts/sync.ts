@@ -66,7 +66,10 @@ call('HSET', meta, 'generation', ARGV[3])
 return 'OK'`,
 };
 
-/** Scores of the notes on a segment's queue entries during a sync: above the first, and up to the second. */
+/**
+ * Ranges of scores for the notes on a segment's queue entries during a sync. `after` is exclusive, and `to` is
+ * inclusive.
+ */
 export const NOTES = {
   /** For the copy of the queue: hashes. In a per-host queue, each is followed by the second word of the host's hash. */
   owed: { after: '0', to: String(CAME_DUE) },

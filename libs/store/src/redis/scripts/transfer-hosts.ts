@@ -10,11 +10,16 @@ import { ANSWER_PAGE, READ_LOG, UNFILLED } from './transfer.js';
 /* Scripts that export and import the lanes of a per-host queue. */
 
 /**
- * Lane records. KEYS: 3 and on, the queue's. ARGV: 3 'turns' for the lanes with turns, in their order, 'lanes' for a
- * scan step over all lanes, or 'lane' for one, 4 cursor, '0' at first, or that lane's id, 5 about how many to read.
- * Returns {next cursor, '0' at the end; the server's run id; removals so far; records}. These begin with the clock, how
- * far the queue's time is ahead of it, and the last turn (6 bytes each). Each lane has its id (8), the length of its
- * record (2), and the record. The cursor for turns is the last time and turn, so it is valid in every run.
+ * Lane records. KEYS: 3 and on, the queue's. ARGV:
+ *
+ *   3 'turns' for the lanes with turns, in their order, 'lanes' for a scan step over all lanes, or 'lane' for one
+ *   4 cursor, '0' at first, or that lane's id
+ *   5 about how many to read
+ *
+ * Returns {next cursor, '0' at the end; the server's run id; removals so far; records}. The records begin with the
+ * clock, how far the queue's time is ahead of it, and the last turn (6 bytes each). Each lane has its id (8), the
+ * length of its record (2), and the record. The cursor for turns is the last time and turn, so it is valid in every
+ * run.
  */
 export const exportLanesScript = lanesScript('unseenExportLanes');
 
@@ -74,12 +79,15 @@ ${ANSWER_PAGE}`,
 }
 
 /**
- * Waiting entries from the logs of lanes, in log order. KEYS: 3 and on, the queue's. ARGV: 3 for each log its lane's id
- * (8 bytes), its number (1; lanes.ts) and the position of the next entry: its chunk, the byte in it, and the number of
- * rewrites (6 bytes each), all 0 for the first entry; 4 how many entries to read. The script reads its last chunk to
- * the end, even beyond that number. Returns {"<flag> <rewrites>" and for each log " <chunk> <byte> <1 if more follow,
- * else 0>", the server's run id, removals so far, entries with their hosts' names}. Flag: see exportLogScript, without
- * the 1.
+ * Waiting entries from the logs of lanes, in log order. KEYS: 3 and on, the queue's. ARGV:
+ *
+ *   3 for each log: its lane's id (8 bytes), its number (1; lanes.ts), and the position of the next entry: its chunk,
+ *     the byte in it, and the number of rewrites (6 bytes each), all 0 for the first entry
+ *   4 how many entries to read
+ *
+ * The script reads its last chunk to the end, even beyond that number. Returns {"<flag> <rewrites>" and for each log "
+ * <chunk> <byte> <1 if more follow, else 0>", the server's run id, removals so far, entries with their hosts' names}.
+ * Flag: see exportLogScript, without the 1.
  */
 export const exportWaitingScript: Script = {
   name: 'unseenExportWaiting',
@@ -101,9 +109,13 @@ ${ANSWER_PAGE}`,
 
 /**
  * Imports lanes into a segment that is being created, after their entries. Safe to repeat. KEYS: 3 and on, the queue's.
- * ARGV: 3 for each lane its id (8 bytes), when the next entry may be leased, the discoveries that count, and until
- * when, its settings (6 bytes each), the length of the host's name (2), and the name; 4 the set's limits. Returns 'OK',
- * or "HOSTS <number>" if the queue has too many hosts.
+ * ARGV:
+ *
+ *   3 for each lane: its id (8 bytes), when the next entry may be leased, the discoveries that count, and until when,
+ *     its settings (6 bytes each), the length of the host's name (2), and the name
+ *   4 the set's limits
+ *
+ * Returns 'OK', or "HOSTS <number>" if the queue has too many hosts.
  */
 export const importHostsScript: Script = {
   name: 'unseenImportHosts',

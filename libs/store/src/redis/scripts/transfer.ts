@@ -61,12 +61,18 @@ end
 `;
 
 /**
- * A log's waiting entries, in order. KEYS: 3 and on, the queue's. ARGV: 3 position of the next entry from the previous
- * reply, or '' for the first entry: its chunk, the byte in it, and the number of rewrites; 4 how many entries to read;
- * 5 the log (lanes.ts). The script reads its last chunk to the end, even beyond that number. Returns {"<chunk> <byte>
- * <rewrites> <flag> <end>", and "+" if the queue is ordered; the server's run id, removals so far, entries}. Flag: 1 if
- * more follow, plus 2 if entries in between may have been taken before they were read. End: the number of the chunk
- * after the last one.
+ * A log's waiting entries, in order. KEYS: 3 and on, the queue's. ARGV:
+ *
+ *   3 position of the next entry from the previous reply (its chunk, the byte in it, and the number of rewrites), or ''
+ *     for the first entry
+ *   4 how many entries to read
+ *   5 the log (lanes.ts)
+ *
+ * The script reads its last chunk to the end, even beyond that number. Returns {"<chunk> <byte> <rewrites> <flag>
+ * <end>", and "+" if the queue is ordered; the server's run id, removals so far, entries}.
+ *
+ *   flag   1 if more follow, plus 2 if entries in between may have been taken before they were read
+ *   end    the number of the chunk after the last one
  */
 export const exportLogScript: Script = {
   name: 'unseenExportLog',
@@ -173,8 +179,8 @@ ${ANSWER_PAGE}`,
 };
 
 /**
- * First lines of scripts that fill a segment. The counts come last. Once a segment has them, these scripts are no-ops,
- * because a command from a lost connection may arrive when the segment is already in use.
+ * First lines of scripts that fill a segment. The counts come last. Once a segment has them, these scripts are no-ops:
+ * a command from a lost connection may arrive when the segment is already in use.
  */
 export const UNFILLED = `
 if call('HEXISTS', meta, 'filled') == 1 then return 'OK' end
@@ -210,11 +216,15 @@ queue.count(letters, 'dead', 1)`,
 };
 
 /**
- * Queues entries in a segment that is being created, in order, once. KEYS: 3 and on, the queue's. ARGV: 3 number of the
- * call, from 0, 4 for each entry its time, if it is scheduled, or 0 (6 bytes), the length of its reason (2), the reason
- * and the entry. An entry with a reason is a dead letter. If the queue is per-host, each entry is followed by the
- * length of its host's name (2 bytes) and the name; 5 the set's limits. Returns 'OK', or "HOSTS <number>" if the queue
- * has too many hosts.
+ * Queues entries in a segment that is being created, in order, once. KEYS: 3 and on, the queue's. ARGV:
+ *
+ *   3 number of the call, from 0
+ *   4 for each entry: its time if it is scheduled, or 0 (6 bytes), the length of its reason (2), the reason and the
+ *     entry. An entry with a reason is a dead letter. In a per-host queue, each entry is followed by the length of its
+ *     host's name (2) and the name.
+ *   5 in a per-host queue: the set's limits
+ *
+ * Returns 'OK', or "HOSTS <number>" if the queue has too many hosts.
  */
 export const importQueueScript = forQueues((hosts) => ({
   name: 'unseenImportQueue',

@@ -62,10 +62,14 @@ if ${IS_LATE} then
 end`;
 
 /**
- * One step that removes entries from before the commit. KEYS: 3 and on, the queue's. ARGV: 3 births (6 bytes) and
- * hashes of entries whose items are unclaimed, 4 the server's run id from the first step, '' in the first step itself;
- * 5 '1' in the last step. Returns the id of this run, or '' if all are removed. In another run, it changes nothing,
- * because a failover may have lost earlier steps.
+ * One step that removes entries from before the commit. KEYS: 3 and on, the queue's. ARGV:
+ *
+ *   3 births (6 bytes) and hashes of entries whose items are unclaimed
+ *   4 the server's run id from the first step, '' in the first step itself
+ *   5 '1' in the last step
+ *
+ * Returns the id of this run, or '' if all are removed. In another run, it changes nothing, because a failover may have
+ * lost earlier steps.
  */
 export const removeUnclaimedScript = forQueues((hosts) => ({
   name: 'unseenRemoveUnclaimed',
@@ -84,10 +88,10 @@ for at = 1, #ARGV[3], 22 do
     births[hash] = math.max(births[hash] or 0, birth)
   end
 end
-local known = #hashes > 0 and call('HMGET', queue.marks, unpack(hashes)) or {}
+local stored = #hashes > 0 and call('HMGET', queue.marks, unpack(hashes)) or {}
 for n = 1, #hashes do
   local birth = births[hashes[n]]
-  if not known[n] or tonumber(known[n]) < birth then
+  if not stored[n] or tonumber(stored[n]) < birth then
     marks[#marks + 1], marks[#marks + 2] = hashes[n], string.format('%.0f', birth)
   end
 end

@@ -192,7 +192,7 @@ export class RedisInspection implements Inspection {
   }
 
   /**
-   * The replies to `ask`, read in one transaction that also checks that the segment belongs to the filter and that all
+   * The replies to `ask`, read in one transaction. It also checks that the segment belongs to the filter, and that all
    * pieces are whole. Layers after the open one have no items in this segment, so their pieces may be missing.
    */
   private async read(

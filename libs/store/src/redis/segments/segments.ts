@@ -157,9 +157,9 @@ export class Segments {
   }
 
   /**
-   * Records in the filter's first segment that a caller's operation on several segments has begun, so that a request
-   * with the same key and a different body changes nothing in any segment. With one segment, the first chunk's record
-   * does the same.
+   * Records in the filter's first segment that a caller's operation has begun on several segments. A request with the
+   * same key and a different body then changes nothing in any segment. With one segment, the first chunk's record has
+   * this effect.
    */
   async begin(filter: RedisFilter, operation: Operation, verb: string): Promise<void> {
     if (operation.origin !== 'caller' || filter.spread === 1) return;

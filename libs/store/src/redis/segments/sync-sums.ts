@@ -62,8 +62,8 @@ export class SyncSums {
       if (copied === 0) sums.uncopied.push(segment);
       known?.stack.saw(segment, open, itemsIn(filter, known.stack, second));
     }
-    // With hosts, the total is checked here: each segment may note as many removals as the whole set, since all may
-    // belong to one host.
+    // With hosts, the total is checked here. Each segment may note as many removals as the whole set, because all of
+    // them may belong to one host.
     if (filter.stack.isByHost) sums.full ||= noted > this.maxSyncForgets;
     const items = own.map((counts, layer) =>
       filter.maxAgeSeconds === undefined ? sumOf(counts) : filter.stack.itemsFromCells(layer, counts),

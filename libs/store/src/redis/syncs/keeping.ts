@@ -115,9 +115,9 @@ export class Keeping {
   }
 
   /**
-   * Makes the handle use a sync again, after it lacked the sync in a segment, or a segment reported that it can't note
-   * any more removals. Abandons the sync only if the segments themselves say that it can't continue. Throws SYNC_ENDED
-   * if it has ended.
+   * Makes the handle use a sync again. Call it if the handle lacked the sync in a segment, or if a segment reported
+   * that it can't note any more removals. Abandons the sync only if the segments themselves say that it can't continue.
+   * Throws SYNC_ENDED if it has ended.
    */
   private async rejoin(filter: RedisFilter, id: string, deadline: number): Promise<void> {
     const read = await this.parts.catalogue.learn(filter, deadline);

@@ -73,8 +73,8 @@ export class SyncQueue {
   }
 
   /**
-   * Keeps one host's entries, so that they can be dropped before the copy. It may miss entries that move in the
-   * meantime, but those are owed, so the copy keeps them. Returns undefined if the sync was abandoned.
+   * Keeps one host's entries, so that they can be dropped before the copy. Entries that move in the meantime may be
+   * missed. But the segment owes them to the copy, which keeps them. Returns undefined if the sync was abandoned.
    */
   keptHost(filter: RedisFilter, id: string, host: string, deadline: number): Promise<HostCopy | undefined> {
     const { id: lane, segment } = laneOf(filter, host);

@@ -32,8 +32,8 @@ interface Parts {
 
 /**
  * Removes scheduled entries of items that a committed sync has forgotten (scripts/unclaimed.ts). This includes entries
- * that came due while the sync was open, unless the sync has their items. Births and hashes identify entries, because
- * in a set that ages, an item may have expired while a later entry for it waits that was never scheduled.
+ * that came due while the sync was open, unless the sync has their items. Births and hashes identify entries. The hash
+ * alone is not enough: in a set that ages, an expired item may have a later entry that was never scheduled.
  */
 export class Unclaimed {
   /** Removals in progress, by generation and first layer. */
@@ -69,8 +69,8 @@ export class Unclaimed {
       let isSameRun = true;
       for await (const entries of this.scheduledIn(filter, segment)) {
         const unclaimed = await this.unclaimed(filter, entries);
-        // Runs the step even without entries, so that no entry comes due in the meantime. It changes nothing in another
-        // server run. A slot may move away and back, so the check of the last step alone is not enough.
+        // Runs the step even without entries, so that no entry comes due in the meantime. In another server run, it
+        // changes nothing. Checking only the last step would not be enough: a slot may move away and back.
         isSameRun = (await step(unclaimed)) === run;
         if (!isSameRun) break;
         removed += unclaimed.length;

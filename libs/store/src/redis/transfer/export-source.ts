@@ -16,8 +16,8 @@ import { together } from '../connection/transaction.js';
 import type { Views } from '../catalogue/views.js';
 
 /**
- * How often `queue` repeats its last two steps at most, if entries keep passing through the whole queue. Few entries
- * do, so it misses almost none.
+ * Maximum number of times that `queue` repeats its last two steps if entries keep passing through the whole queue. Few
+ * entries do, so it misses almost none.
  */
 const ROUNDS = 10;
 
@@ -122,12 +122,15 @@ export class RedisSource implements SegmentSource {
   }
 
   /**
-   * Reads in three steps: first the waiting entries from head to end, then the leased, delayed and dead ones, and then
-   * the entries that have joined the end since the first step. A waiting entry moves to a lease, and from there to the
-   * delayed entries, to the dead letters or back to the end. Delayed entries and dead letters move to the end. So this
-   * misses an entry only if it was not waiting during the first step and passed through the whole queue during the
-   * second. In that case, the last two steps are repeated. A position or cursor is valid only in the server run that
-   * gave it, so reading starts over after a failover, a restart or the move of a slot.
+   * Reads in three steps. The first reads the waiting entries from head to end, the second the leased, delayed and dead
+   * ones, and the third the entries that have joined the end since the first step.
+   *
+   * A waiting entry moves to a lease, and from there to the delayed entries, to the dead letters or back to the end.
+   * Delayed entries and dead letters move to the end. So this misses an entry only if it was not waiting during the
+   * first step and passed through the whole queue during the second. In that case, the last two steps are repeated.
+   *
+   * A position or cursor is valid only in the server run that gave it. So reading starts over after a failover, a
+   * restart or the move of a slot.
    */
   async *queue(piece: number): AsyncGenerator<QueuePage, void, undefined> {
     const { stack, geometry } = this.filter;
@@ -139,7 +142,6 @@ export class RedisSource implements SegmentSource {
     }
   }
 
-  /** Reads the queue of one of the filter's segments. */
   readerOf(segment: number): QueueReader {
     return new QueueReader(this.pagesOf(segment));
   }

@@ -31,7 +31,10 @@ export class HiddenItems {
     private readonly pieceOf: (hash: Buffer) => number,
   ) {}
 
-  /** Runs `read`, which reads cells of a piece and the removals from its segment, and adds the hidden items. */
+  /**
+   * Runs `read`, which reads a piece's cells and the number of removals from its segment. Adds the hidden items to the
+   * result.
+   */
   async with<T extends { readonly removals: number }>(
     segment: number,
     piece: number,

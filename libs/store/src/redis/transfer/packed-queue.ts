@@ -4,8 +4,8 @@ import { writeEntry } from '../queue/queue-entry.js';
 import { packSettings } from '../scripts/lane-records.js';
 
 /**
- * For each entry, its time if it is scheduled, or 0 (6 bytes), the length of its reason, the reason and the entry. With
- * `seed`, the seed of a set with perHost, also the length of its host's name, and the name.
+ * Packs for each entry its time if it is scheduled, or 0 (6 bytes), the length of its reason, the reason and the entry.
+ * `seed` is the seed of a set with perHost. With it, the length of the host's name and the name follow each entry.
  */
 export function packEntries(entries: readonly QueuedItem[], seed: Uint8Array | undefined): Buffer {
   return Buffer.concat(
