@@ -27,7 +27,10 @@ describe.each(['embedded', 'redis'])('a service with hostile work, %s store', (s
     let done = false;
     const acting = act().finally(() => (done = true));
     const asking = async (): Promise<void> => {
-      for (; !done; await sleep(REST_MS)) expect(await statusOf(`${url}/healthz`)).toBe(200);
+      while (!done) {
+        expect(await statusOf(`${url}/healthz`)).toBe(200);
+        await sleep(REST_MS);
+      }
     };
     const [result] = await Promise.all([acting, asking()]);
     return result;
@@ -58,7 +61,10 @@ describe.each(['embedded', 'redis'])('a service with hostile work, %s store', (s
     const answers: Record<string, string> = {};
     for (const [name, step] of Object.entries(steps)) answers[name] = await whileHealthy(url, step);
     const leased = JSON.parse(answers['a lease of control characters']!) as { urls: { url: string }[] };
-    const long = Array.from({ length: AMOUNTS.long }, (_, i) => `https://example.org/${i}/${'\u0001'.repeat(8_000)}`);
+    const long = Array.from(
+      { length: AMOUNTS.long },
+      (_, i) => `https://example.org/${i}/${'\u0001'.repeat(8_000)}`,
+    );
     expect(leased.urls.map(({ url }) => url).toSorted()).toEqual(long.toSorted());
     for (const name of ['a stream of long URLs', 'a stream of many URLs'])
       expect(JSON.parse(answers[name]!)).toMatchObject({ done: true });
