@@ -101,7 +101,7 @@ function names({ prefix, maxFilters, maxBytes, usage }: ListedKeyView): string {
 
 function foreseen(error: unknown): Failure | undefined {
   if (error instanceof StoreOpenError) {
-    const hint = 'While the service runs, create and revoke keys without --offline.';
+    const hint = 'While the service is running, leave out --offline.';
     return { exit: Exit.Usage, message: `${error.message} ${hint}` };
   }
   if (error instanceof ProblemError) return { exit: Exit.Refused, message: error.message };

@@ -61,7 +61,7 @@ describe('option values', () => {
     '%j is not a time of 1 to 86400 seconds',
     (text) => {
       expect(() => seconds(1, 86_400)(text)).toThrow(
-        'It must be a whole number of seconds from 1 to 86400; write it as 30s, 90m or 2h.',
+        'It must be a whole number of seconds from 1 to 86400, for example 30s, 90m or 2h.',
       );
     },
   );

@@ -39,7 +39,7 @@ export function seconds(min: number, max: number): (text: string) => number {
     const value = digits === undefined ? NaN : (Number(digits) * MS[unit as keyof typeof MS]) / 1_000;
     if (Number.isInteger(value) && value >= min && value <= max) return value;
     throw new InvalidArgumentError(
-      `It must be a whole number of seconds from ${min} to ${max}; write it as 30s, 90m or 2h.`,
+      `It must be a whole number of seconds from ${min} to ${max}, for example 30s, 90m or 2h.`,
     );
   };
 }

@@ -26,7 +26,7 @@ export function syncPlan(filter: Filter, options: PlanOptions = {}): SyncPlan {
   return { capacity, errorRate, geometry: layers[0]!.geometry, layers };
 }
 
-/** A sync's calls on the filter's current handle, each with its own operation. */
+/** The calls of a sync. They use the filter's current handle, and each has its own operation. */
 export class SyncCalls {
   constructor(private readonly subject: Pick<Subject, 'store'>) {}
 

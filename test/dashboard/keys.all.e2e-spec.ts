@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
 
-/** Returns the shown secret and confirms that it is saved. */
+/** Returns the displayed secret, then clicks "I saved it". */
 async function taken(page: Page, name: string): Promise<string> {
   const key = await page.getByLabel(`Key ${name}`, { exact: true }).inputValue();
   await button(page, 'I saved it').click();

@@ -199,7 +199,7 @@ describeInBrowser(`the screens of the dashboard${why}`, () => {
   it('explain: keeps text that is typed before the page is drawn', async () => {
     const tab = await open(`#/sets/${set.name}`);
     await tab.page.getByRole('heading', { name: set.name }).waitFor();
-    // The observer runs in the event-loop turn in which the field appears, faster than any user.
+    // The observer runs in the event-loop turn in which the field appears, before a user could type.
     await tab.page.evaluate(`new MutationObserver((_, observer) => {
       const field = document.querySelector('form.ask input');
       if (!field) return;

@@ -102,7 +102,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     await page.getByLabel('Leased at a time').fill('1');
     await page.getByLabel('URLs per host').fill('1000');
     await page.getByRole('button', { name: 'Create the visited set' }).click();
-    await page.getByText('Enter a whole number, or leave it empty').waitFor();
+    await page.getByText('Enter a whole number, or leave the field empty').waitFor();
     expect(await page.evaluate('document.activeElement.name')).toBe('delaySeconds');
     await page.getByLabel('Seconds between requests').fill('90000');
     await page.getByRole('button', { name: 'Create the visited set' }).click();

@@ -62,7 +62,7 @@ export class Truth {
       .some((event) => 'call' in event && event.call.operation.id === operation.id);
   }
 
-  /** Whether a call certainly has a record. */
+  /** True if the store must have the call's record. */
   isRecorded(call: Call): boolean {
     return this.model.answers.has(call.operation.id) && !this.isForgetful(call) && this.isCurrent(call);
   }

@@ -131,7 +131,7 @@ export class SampleTally {
     }
   }
 
-  /** Counts a page without items. */
+  /** Adds an empty page to the sample. */
   countEmpty(): void {
     this.sampled++;
     this.add(0, this.geometry.pageCells);

@@ -22,7 +22,7 @@ const SERVER_VALUE =
 /** At least 26 letters and digits, including four digits and a letter: PHP's 26, MD5's 32, and longer ids. */
 const COMMON_VALUE = /^(?=(?:[^0-9]*[0-9]){4})(?=[^a-z]*[a-z])[0-9a-z]{26,256}$/i;
 
-/** Classic ASP: the name ends in eight letters for the process, and the value has 24 letters. */
+/** Classic ASP: the name ends in eight letters that identify the process, and the value has 24 letters. */
 const ASP_NAME = /^aspsessionid[a-z]{8}$/;
 const ASP_VALUE = /^[a-z]{24}$/i;
 

@@ -66,7 +66,7 @@ export const EMPTY: Form = {
 /** Faults in form members, by their API names. */
 export type Faults = Readonly<Record<string, string>>;
 
-const WHOLE_OR_EMPTY = 'Enter a whole number, or leave it empty';
+const WHOLE_OR_EMPTY = 'Enter a whole number, or leave the field empty';
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._:-]*$/;
 
 /** A form's parsed numbers. NaN where a field has no valid number. */
@@ -113,7 +113,7 @@ export function faultsOf(form: Form, tried = false): Faults {
   if (!(capacity >= 1)) faults.capacity = 'Enter a whole number, such as 1,000,000 or 1M';
   if (!(errorRate > 0 && errorRate < 1)) faults.errorRate = 'Enter a share, such as 0.01 % or 1 in 10,000';
   if (maxAgeSeconds !== undefined && !(maxAgeSeconds > 0 && Number.isFinite(maxAgeSeconds)))
-    faults.maxAgeSeconds = 'Enter a number, or leave it empty';
+    faults.maxAgeSeconds = 'Enter a number, or leave the field empty';
   if (maxAttempts !== undefined && !(maxAttempts >= 1)) faults.maxAttempts = WHOLE_OR_EMPTY;
   for (const [limit, value] of Object.entries(perHost))
     if (!(value >= 1)) faults[`perHost/${limit}`] = WHOLE_OR_EMPTY;

@@ -50,9 +50,9 @@ export function faultsOfKey(form: KeyForm): KeyFaults {
     faults.prefix =
       'Use A-Z, a-z, 0-9, “.”, “_”, “:” and “-”, and end with “.”, “_”, “:” or “-”, as in acme-';
   if (prefix !== '' && maxFilters.trim() !== '' && !(count(maxFilters) >= 1))
-    faults.maxFilters = 'Enter a whole number, or leave it empty';
+    faults.maxFilters = 'Enter a whole number, or leave the field empty';
   if (prefix !== '' && maxBytes.trim() !== '' && Number.isNaN(byteCount(maxBytes)))
-    faults.maxBytes = 'Enter a size such as 500 MB, or leave it empty';
+    faults.maxBytes = 'Enter a size such as 500 MB, or leave the field empty';
   if (ends === 'at' && !(Date.parse(endsAt) > Date.now())) faults.endsAt = 'Enter a time in the future';
   return faults;
 }

@@ -174,8 +174,8 @@ function Preview({
       />
       {refused && (
         <Notice tone="bad">
-          <strong>The service would refuse this commit.</strong> The list may be empty or incomplete: list the
-          rest first.
+          <strong>The service would refuse this commit.</strong> The list may be empty or incomplete. Add the
+          missing items first.
         </Notice>
       )}
     </div>

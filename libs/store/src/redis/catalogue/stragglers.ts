@@ -34,8 +34,8 @@ export class Stragglers {
   }
 
   /**
-   * Ends a sync in a segment if it has ended in the catalogue. Returns false if the segment takes part in no sync, or
-   * that sync's result is unknown.
+   * Ends a sync in a segment if it has ended in the catalogue. Returns false if the segment is not part of a sync, or
+   * if the sync's result is unknown.
    */
   async end(name: string, generation: string, tag: string, deadline: number): Promise<boolean> {
     const { meta } = segmentKeys(tag);

@@ -54,7 +54,7 @@ export interface Change extends Step {
   readonly segment: number;
 }
 
-/** A script on items, for one view of their segment. `keys` follow the keys that all scripts have. */
+/** A script that changes items in one view of their segment. `keys` follow the keys that all scripts have. */
 export interface ItemChange extends Step {
   readonly view: SegmentView;
   readonly keys?: readonly string[];

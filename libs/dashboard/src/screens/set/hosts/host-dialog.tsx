@@ -108,7 +108,7 @@ function faultsOf(form: Form): Partial<Form> {
   for (const [limit] of HOST_LIMITS) {
     const least = limit === 'delaySeconds' ? 0 : 1;
     if (form[limit].trim() !== '' && !(count(form[limit]) >= least))
-      faults[limit] = 'Enter a whole number, or leave it empty';
+      faults[limit] = 'Enter a whole number, or leave the field empty';
   }
   if (form.blockedUntil !== '' && !(Date.parse(form.blockedUntil) > Date.now()))
     faults.blockedUntil = 'Enter a time in the future';
