@@ -34,7 +34,7 @@ export function syncReport({ old, now, shared, errorRate, comparison, memory }: 
     row('  wrongly new', listed.wronglyNew, 'on the old list, but reported as new'),
     row('forgotten', forgotten, `estimated by the sync; an exact set says ${whole(stale)}`),
     row('  wrongly kept', wronglyKept, `false positives: still seen, of ${whole(stale)}`),
-    row('  wrongly lost', wronglyLost, `on the new list, but unseen: must be 0 of ${whole(now.urls.size)}`),
+    row('  wrongly lost', wronglyLost, `on the new list, but unseen; must be 0`),
     row('memory, KiB', memory.before / 1_024, `before; ${exact(old.urls.size)}`),
     row('', memory.during / 1_024, 'while the sync is open'),
     row('', memory.after / 1_024, `after; ${exact(now.urls.size)}`),
