@@ -44,8 +44,8 @@ const FAILURES_A_MINUTE = 60;
 const REFUSED_CALLS_A_MINUTE = 60;
 
 /**
- * Logs who did what. The lines have `audit: true`, and are in the service's log at every LOG_LEVEL except `silent`. They
- * contain ids and names, never secrets.
+ * Logs who did what. The lines have `audit: true`, and are in the service's log at every LOG_LEVEL except `silent`.
+ * They contain ids and names, never secrets.
  */
 @Injectable()
 export class AuditLog {

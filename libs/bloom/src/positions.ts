@@ -132,8 +132,8 @@ export function relocate(positions: Positions, geometry: Geometry, indexes?: Uin
 
 /**
  * The positions of all items, or of those at `indexes`, from their hashes (four words each). The hashes must be
- * computed with the geometry's hash scheme and the filter's seed. They equal the positions of the items' keys, but lack
- * `host`. Throws RangeError for a `spread` that doesn't fit.
+ * computed with the geometry's hash scheme and the filter's seed. The positions equal those of the items' keys, but
+ * lack `host`. Throws RangeError for a `spread` that doesn't fit.
  */
 export function positionsOfHashes(hash: Uint32Array, geometry: Geometry, indexes?: Uint32Array): Positions {
   assertSpread(geometry);

@@ -52,7 +52,9 @@ export interface JobOptions {
   /** Everything else that distinguishes the job from others. */
   readonly about: readonly unknown[];
   readonly keeping: Keeping;
-  /** Abandons the previous job's sync when this job replaces that job's checkpoint. The sync may belong to another set. */
+  /**
+   * Abandons the previous job's sync when this job replaces that job's checkpoint. The sync may belong to another set.
+   */
   readonly abandon?: (sync: OwnSync) => Promise<void>;
 }
 

@@ -4,8 +4,8 @@ import { itemOf, type Line } from '../lines/lines.js';
 const PART = 2 ** 18;
 
 /**
- * Each line's result on its own line: the word, a tab, the item. If an item has line breaks, the item is written as JSON. The page
- * keeps only a small part of the file in memory.
+ * Each line's result on its own line: the word, a tab, the item. If an item has line breaks, it is written as JSON. The
+ * page keeps only a small part of the file in memory.
  */
 export class ResultFile {
   private readonly parts: Blob[] = [];

@@ -221,8 +221,8 @@ export interface Queue {
   /**
    * Drops the entries with these ids from `entries`. They are never leased again, and settling them or putting them
    * back returns Settled.Unknown, as for forgotten entries. Their items stay visited and count towards `maxUrls`, even
-   * after a sync that was open then. This doesn't apply to scheduled entries, because a sync doesn't keep their items.
-   * As with forgotten entries, the queue removes dropped ones within minutes, and counts them until then.
+   * after a sync that was open then. The exception is a scheduled entry: such a sync doesn't keep its item. As with
+   * forgotten entries, the queue removes dropped ones within minutes, and counts them until then.
    *
    * Per id: Settled.Done, or Settled.Unknown if `entries` no longer lists the entry with this id. In that case, the
    * entry was settled, forgotten or dropped, or it moved because it was leased or came back to the queue. Extending a

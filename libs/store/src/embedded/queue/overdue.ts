@@ -17,8 +17,8 @@ function* standing(store: LaneStore, state: FilterState, now: number): Generator
 }
 
 /**
- * Counts the entries that are due but have not moved yet, by state, in a limited number of rows. Dropped entries don't
- * count. Reads outside transactions, so the counts may be those of an earlier commit.
+ * Counts the entries that are due but have not moved yet, by state, in a limited number of rows. Entries that were
+ * dropped with their hosts don't count. Reads outside transactions, so the counts may be those of an earlier commit.
  */
 export function overdue(store: LaneStore, state: FilterState, now: number): Overdue {
   const counts = { leased: 0, delayed: 0, scheduled: 0 };
@@ -44,7 +44,8 @@ export function dueDiscoveredAt(store: LaneStore, state: FilterState, now: numbe
 
 /**
  * Counts due entries as waiting, as the next lease would, but moves none (see HostLanes). Counts only in lanes that
- * have been read. Like `overdue`, leaves out dropped entries and reads a limited number of rows.
+ * have been read. Like `overdue`, leaves out entries that were dropped with their hosts, and reads a limited number of
+ * rows.
  */
 export function countDue({ database }: LaneStore, state: HostState, lanes: HostLanes, now: number): void {
   if (!state.queue.mayBeDue(now)) return;

@@ -239,9 +239,9 @@ end
  * It takes at most `most` from each lane. If `most` is 0, it takes one if the host has a delay, and any number
  * otherwise.
  *
- * `last` and `began`: the last turn, and the queue's time, when the lease began. If a lane's turn and time are both
- * later, an earlier script of this lease has served the lane. If only the turn is later, an earlier script brought back
- * the lane's entries. Needs TAKE. Flush before this, and save after it.
+ * `last` and `began`: the last turn, and the queue's time, when the lease began. If a lane's turn is later and its time
+ * is not earlier, an earlier script of this lease has served the lane. If only the turn is later, the lane's entries
+ * were brought back during this lease. Needs TAKE. Flush before this, and save after it.
  */
 export const TAKE_TURNS = `
 function queue.takeTurns(taken, wanted, most, last, began)

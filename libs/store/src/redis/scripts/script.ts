@@ -14,8 +14,8 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
 /**
- * The script with its last argument, in ms, added to its time. The offset is no part of the text, because Redis compiles
- * and keeps each text that it gets.
+ * The script with its last argument, in ms, added to its time. The offset is no part of the text, because Redis
+ * compiles and keeps each text that it gets.
  */
 export function shifted({ name, lua, ...rest }: Script): Script {
   const [flags = ''] = /^#!.*\n/.exec(lua) ?? [];
