@@ -10,20 +10,18 @@ let ignore: (() => void) | undefined;
 // Commands that handle signals themselves, like the service, never call this.
 outcome.listen = () => (ignore = interruption.listen(() => process.exit(Exit.Interrupted)));
 
-async function run(): Promise<void> {
-  try {
-    await commandTree(interruption, outcome).parseAsync(process.argv);
-    await outcome.flush();
-    process.exitCode = outcome.exit;
-  } catch (error) {
-    await outcome.flush().catch(() => undefined);
-    process.exitCode = ended(error);
-  } finally {
-    ignore?.();
-  }
-  // Open connections and sources would keep the process alive.
-  if (ignore) process.exit();
+try {
+  await commandTree(interruption, outcome).parseAsync(process.argv);
+  await outcome.flush();
+  process.exitCode = outcome.exit;
+} catch (error) {
+  await outcome.flush().catch(() => undefined);
+  process.exitCode = ended(error);
+} finally {
+  ignore?.();
 }
+// Open connections and sources would keep the process alive.
+if (ignore) process.exit();
 
 function ended(error: unknown): Exit {
   // Commander has already printed the error or the help.
@@ -38,5 +36,3 @@ function ended(error: unknown): Exit {
   process.stderr.write(`unseen: ${interrupted ? 'interrupted' : oneLine(reasonOf(error))}\n`);
   return exit;
 }
-
-void run();

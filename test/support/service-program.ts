@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { transform } from '@swc/core';
 import { build, type Plugin } from 'esbuild';
-import { cacheCode, startAndStop } from './code-cache.js';
+import { cacheCode } from './code-cache.js';
 import { filesBelow, madeOnce } from './made-once.js';
 
 const OWN_SOURCES = ['service-program.ts', 'code-cache.ts'].map((name) => join('test', 'support', name));
@@ -70,11 +68,7 @@ async function make(packages: Packages): Promise<string> {
     files: [...OWN_SOURCES, FIXED_RANDOM, TEST_CLOCK, MOVED_CLOCK, PARTS, ...sources.flat()],
     async into(folder) {
       await bundle(packages, folder);
-      if (packages === 'external') return;
-      await cacheCode(join(folder, 'src', 'main.js'), REQUIRE, startAndStop);
-      await cacheCode(join(folder, 'src', 'cli', 'unseen.js'), REQUIRE, async (program) => {
-        await promisify(execFile)(process.execPath, [program, 'list', '--help']);
-      });
+      if (packages === 'bundle') await cacheCode(join(folder, 'src'), REQUIRE);
     },
   });
 }
