@@ -28,7 +28,7 @@ export default {
     ...specs.filter((file) => PROCESSES.test(readFileSync(file, 'utf8'))).map((file) => `<rootDir>/${file}$`),
   ],
   moduleNameMapper: {
-    '^node:child_process$': '<rootDir>/test/support/no-processes.mjs',
+    '^node:child_process$': '<rootDir>/test/support/no-processes.cjs',
     ...config.moduleNameMapper,
   },
 };
