@@ -178,7 +178,7 @@ export class RespConnection {
 
   /**
    * Sends replies from time to time while commands run, so that those of earlier commands don't wait for a slow one. The
-   * timer survives short pauses, because a new one for each command would cost more than it should.
+   * timer survives short pauses, so that not every command creates one.
    */
   private sendRegularly(): void {
     this.sending ??= setInterval(() => {
