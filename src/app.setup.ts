@@ -13,6 +13,7 @@ import { ProblemFilter } from './http/problem.filter.js';
 import { ConnectionLimit } from './http/connection-limit.js';
 import { Lifecycle } from './http/lifecycle.js';
 import { useBodyParsers } from './http/body.js';
+import { runBatchesDirectly } from './batches/direct-batches.js';
 import { BATCH_READERS } from './batches/body-readers.js';
 import { registerAdmissionGauges } from './admission/admission-gauges.js';
 import { returnOperationIds } from './idempotency/operations.js';
@@ -66,6 +67,7 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   server.decorate('requestTimeoutMs', config.requestTimeoutMs);
   server.decorate('clock', app.get<Clock>(Clock));
   returnOperationIds(server);
+  runBatchesDirectly(server, app);
   useBodyParsers(server, config, BATCH_READERS);
   const watchers = { lifecycle: app.get(Lifecycle), metrics: app.get(Metrics) };
   useRequestHooks(server, { config, headers, logger, ...watchers });

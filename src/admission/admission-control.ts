@@ -87,9 +87,12 @@ export class AdmissionControl implements Guard {
       ends.push(() => permit.over());
       if (kind === 'probes') start();
       else {
-        turns.begin(caller, bytes, () => {
+        const begin = (): void => {
           if (!socket.destroyed) start();
-        });
+        };
+        // Node reads a small body right after its head. If the request starts after that, no listeners or timers are
+        // needed to read the body.
+        turns.begin(caller, bytes, bytes === 0 ? begin : () => setImmediate(begin));
       }
     });
   }

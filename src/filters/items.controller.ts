@@ -6,7 +6,7 @@ import { AdditionsDto, ItemsDto } from '../batches/batch.dto.js';
 import { flagOptionIn } from '../batches/batch-options.js';
 import { BatchRunner } from '../batches/batch-runner.js';
 import { FewEntriesPipe } from '../batches/few-entries.pipe.js';
-import { BatchRoute, ExplainRoute } from '../openapi/decorators.js';
+import { DirectBatchRoute, ExplainRoute } from '../openapi/decorators.js';
 import type { Request } from '../request/request.js';
 import { NamePipe } from '../validation/name.js';
 import { ExplainItemsDto } from './inspection.dto.js';
@@ -26,7 +26,7 @@ export class ItemsController {
 
   @Post('add')
   @HttpCode(200)
-  @BatchRoute({
+  @DirectBatchRoute({
     verb: 'add',
     entries: 'items',
     options: ['onlyAbsent'],
@@ -48,7 +48,7 @@ export class ItemsController {
 
   @Post('check')
   @HttpCode(200)
-  @BatchRoute({
+  @DirectBatchRoute({
     verb: 'check',
     entries: 'items',
     access: 'read',
@@ -68,7 +68,7 @@ export class ItemsController {
 
   @Post('remove')
   @HttpCode(200)
-  @BatchRoute({
+  @DirectBatchRoute({
     verb: 'remove',
     entries: 'items',
     access: 'write',
@@ -88,7 +88,7 @@ export class ItemsController {
 
   @Post('count')
   @HttpCode(200)
-  @BatchRoute({
+  @DirectBatchRoute({
     verb: 'count',
     entries: 'items',
     access: 'read',

@@ -4,7 +4,7 @@ import type { FastifyContextConfig } from 'fastify';
 import { ApiBody, ApiExtension, ApiHeader, ApiOkResponse, ApiOperation, ApiQuery } from '@nestjs/swagger';
 import type { Access } from '../request/scope.js';
 import type { ErrorCode } from '../errors/error-codes.js';
-import type { BatchConfig } from '../request/request.js';
+import type { BatchConfig, BatchMethod, Request } from '../request/request.js';
 import { BATCH_OPTIONS } from './batch-options.js';
 
 /** Extensions that operations.ts reads and removes. */
@@ -30,7 +30,7 @@ export function Documented(doc: RouteDoc, kind: RouteKind = {}): MethodDecorator
 /** The route properties that the server needs before the handler runs. */
 type RouteKind = Pick<
   FastifyContextConfig,
-  'mutates' | 'waits' | 'batch' | 'takesExports' | 'exports' | 'probe'
+  'mutates' | 'waits' | 'batch' | 'direct' | 'takesExports' | 'exports' | 'probe'
 >;
 
 /** The only place that sets a route's configuration, because a second RouteConfig would replace the first. */
@@ -71,10 +71,20 @@ interface BatchDoc extends RouteDoc, BatchConfig {
   readonly answer: Type<object>;
 }
 
+type MethodOfBatch = (name: string, request: Request) => Promise<object>;
+
+/** A BatchRoute whose JSON batches skip Nest's pipeline (see batches/direct-batches.ts). */
+export function DirectBatchRoute(given: BatchDoc) {
+  return (controller: object, name: string, method: TypedPropertyDescriptor<MethodOfBatch>): void => {
+    const direct = { controller: controller.constructor as BatchMethod['controller'], name };
+    BatchRoute(given, { direct })(controller, name, method);
+  };
+}
+
 /** A route that accepts a batch as JSON or as a stream of lines. */
-export function BatchRoute(given: BatchDoc): MethodDecorator {
+export function BatchRoute(given: BatchDoc, kind: Pick<RouteKind, 'direct'> = {}): MethodDecorator {
   const { verb, entries, options = [], mutates, body, answer, ...doc } = given;
-  const batch = { verb, entries, options };
+  const batch = { ...kind, batch: { verb, entries, options } };
   const codes: readonly ErrorCode[] = ['STORE_DATA_LOST', 'FILTER_BUSY', ...(doc.codes ?? [])];
   return applyDecorators(
     ApiBody({ type: body }),
@@ -96,7 +106,7 @@ export function BatchRoute(given: BatchDoc): MethodDecorator {
       }),
     ),
     ApiExtension(X_STREAMS, true),
-    mutates ? MutatingRoute({ ...doc, codes }, { batch }) : route({ ...doc, codes }, { batch }),
+    mutates ? MutatingRoute({ ...doc, codes }, batch) : route({ ...doc, codes }, batch),
   );
 }
 

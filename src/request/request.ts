@@ -17,6 +17,12 @@ export interface BatchConfig {
   readonly options?: readonly BatchOption[];
 }
 
+/** A controller's method that executes a batch: `(name, request)`. `controller` is the class. */
+export interface BatchMethod {
+  readonly controller: abstract new (...args: never[]) => unknown;
+  readonly name: string;
+}
+
 declare module 'fastify' {
   interface FastifyInstance {
     /** How long a caller waits for an answer. */
@@ -38,6 +44,8 @@ declare module 'fastify' {
     waits?: boolean;
     /** The route accepts a batch, as JSON or as a stream of NDJSON or text. */
     batch?: BatchConfig;
+    /** Executes JSON batches without Nest's pipeline. See batches/direct-batches.ts. */
+    direct?: BatchMethod;
     /** The route accepts an export file. */
     takesExports?: boolean;
     /** The route answers with an export file. */

@@ -130,7 +130,7 @@ export class ItemRunner {
     let result: BatchResult;
     if (kind === 'filter') {
       const part = from === 0 && 2 * to === span.length ? span : span.slice(2 * from, 2 * to);
-      const keys: Keys = { bytes, span: Uint32Array.from(part), length: to - from };
+      const keys: Keys = { bytes, span: new Uint32Array(part), length: to - from };
       const accept = (filter: Filter): void => assertType(filter, type);
       if (verb === 'check') result = await items.check(target, keys, operations.deadline(), accept);
       else if (verb === 'count') result = await items.count(target, keys, operations.deadline(), accept);

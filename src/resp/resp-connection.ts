@@ -91,6 +91,7 @@ export class RespConnection {
     socket.once('close', () => {
       this.ended = true;
       clearTimeout(this.overdue);
+      this.stopSending();
       this.hold(0);
     });
   }
@@ -122,13 +123,12 @@ export class RespConnection {
   private watch(leave: () => void): () => void {
     const unwatch = watchSocket(this.socket, leave);
     this.send();
-    clearInterval(this.sending);
     this.leave = leave;
     this.judgeWait();
     return () => {
       unwatch();
       this.leave = undefined;
-      this.sending = setInterval(() => this.send(), FLUSH_MS);
+      this.sendRegularly();
     };
   }
 
@@ -151,8 +151,7 @@ export class RespConnection {
     this.working = true;
     clearTimeout(this.overdue);
     const { session, socket } = this;
-    // Replies of earlier commands don't wait for a slow one.
-    this.sending = setInterval(() => this.send(), FLUSH_MS);
+    this.sendRegularly();
     try {
       for (let unit = await this.next(); unit; unit = await this.next()) {
         await this.parts.dispatcher.execute(unit, session);
@@ -164,7 +163,6 @@ export class RespConnection {
     } catch (error) {
       this.refuse(error);
     } finally {
-      clearInterval(this.sending);
       this.working = false;
     }
     if (session.ending || this.ended) this.close();
@@ -173,9 +171,25 @@ export class RespConnection {
 
   private async next(): Promise<Unit | undefined> {
     // The input limits depend on the credentials.
-    await this.session.refresh();
+    if (this.session.isLockedOut) await this.session.refresh();
     this.parser.limits = this.session.isLockedOut ? STRANGER : this.limits;
     return this.reader.next();
+  }
+
+  /**
+   * Sends replies from time to time while commands run, so that those of earlier commands don't wait for a slow one. The
+   * timer survives short pauses, so that not every command creates one.
+   */
+  private sendRegularly(): void {
+    this.sending ??= setInterval(() => {
+      if (this.working && !this.leave) this.send();
+      else this.stopSending();
+    }, FLUSH_MS);
+  }
+
+  private stopSending(): void {
+    clearInterval(this.sending);
+    this.sending = undefined;
   }
 
   /** Sends the replies so far. */

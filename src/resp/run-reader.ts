@@ -96,8 +96,14 @@ export class RunReader {
     const target = args.text(0);
     const { firstItem, options } = command.head(args);
     const run: ItemRun = {
-      ...{ kind: 'items', command, commandName, target, options },
-      ...{ bytes, span: [], begins: [0] },
+      kind: 'items',
+      command,
+      commandName,
+      target,
+      options,
+      bytes,
+      span: [],
+      begins: [0],
     };
     this.add(run, first, firstItem);
     // A command with an operation key runs alone.

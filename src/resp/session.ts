@@ -46,9 +46,8 @@ export class Session {
     return this.principal?.credential === undefined && !this.isOpen;
   }
 
-  /** If the connection is locked out, checks whether commands still need credentials. */
+  /** Checks whether commands of a connection that is locked out still need credentials. */
   async refresh(): Promise<void> {
-    if (!this.isLockedOut) return;
     try {
       await this.authenticator.authenticate([]);
       this.isOpen = true;

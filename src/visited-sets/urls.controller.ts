@@ -7,7 +7,7 @@ import { BatchRunner } from '../batches/batch-runner.js';
 import { FewEntriesPipe } from '../batches/few-entries.pipe.js';
 import { ExplainUrlsDto } from '../filters/inspection.dto.js';
 import { ExplainedUrlsView } from '../filters/inspection.view.js';
-import { BatchRoute, ExplainRoute } from '../openapi/decorators.js';
+import { DirectBatchRoute, ExplainRoute } from '../openapi/decorators.js';
 import type { Request } from '../request/request.js';
 import { NamePipe } from '../validation/name.js';
 import { orderOf } from './order.js';
@@ -25,7 +25,7 @@ export class UrlsController {
 
   @Post('discover')
   @HttpCode(200)
-  @BatchRoute({
+  @DirectBatchRoute({
     verb: 'discover',
     entries: 'discoveries',
     options: ['ttlSeconds', 'priority', 'delaySeconds'],
@@ -48,7 +48,7 @@ export class UrlsController {
 
   @Post('visit')
   @HttpCode(200)
-  @BatchRoute({
+  @DirectBatchRoute({
     verb: 'visit',
     entries: 'urls',
     options: ['ttlSeconds'],
@@ -70,7 +70,7 @@ export class UrlsController {
 
   @Post('check')
   @HttpCode(200)
-  @BatchRoute({
+  @DirectBatchRoute({
     verb: 'check-url',
     entries: 'urls',
     access: 'read',
@@ -90,7 +90,7 @@ export class UrlsController {
 
   @Post('forget')
   @HttpCode(200)
-  @BatchRoute({
+  @DirectBatchRoute({
     verb: 'forget',
     entries: 'urls',
     access: 'write',

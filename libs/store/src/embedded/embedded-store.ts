@@ -150,7 +150,7 @@ export class EmbeddedStore implements Store {
     return this.lifeCycle.create(spec, operation, quota);
   }
 
-  async open(name: string, kind: FilterKind): Promise<Filter> {
+  open(name: string, kind: FilterKind): Promise<Filter> {
     return this.engine.read((memory) => memory.named(name, kind).filter);
   }
 

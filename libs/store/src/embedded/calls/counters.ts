@@ -65,7 +65,7 @@ export class EmbeddedCounters implements Counters {
     return added;
   }
 
-  async check(filter: Filter, positions: Positions, deadline?: number): Promise<Uint8Array> {
+  check(filter: Filter, positions: Positions, deadline?: number): Promise<Uint8Array> {
     return this.engine.read((memory) => checkBatch(memory.current(filter), positions), deadline);
   }
 

@@ -101,6 +101,11 @@ export class Commits {
     this.database.damage.add(row);
   }
 
+  /** True if everything in memory is committed. */
+  get areDone(): boolean {
+    return this.last === undefined && !this.failed;
+  }
+
   /** Resolves when everything in memory is committed. Rejects with a CommitError if it never will be. */
   committed(): Promise<void> {
     return committed(this.last);
