@@ -1,4 +1,11 @@
-import { UseGuards, UseInterceptors, UsePipes, type INestApplication } from '@nestjs/common';
+import {
+  Header,
+  UseFilters,
+  UseGuards,
+  UseInterceptors,
+  UsePipes,
+  type INestApplication,
+} from '@nestjs/common';
 import { describe, expect, it } from '@jest/globals';
 import { fastify } from 'fastify';
 import { runBatchesDirectly } from './direct-batches.js';
@@ -33,6 +40,7 @@ describe('runBatchesDirectly', () => {
     ['guards', UseGuards({ canActivate: () => false })],
     ['interceptors', UseInterceptors({ intercept: (_, next) => next.handle() })],
     ['pipes', UsePipes({ transform: (value: unknown) => value })],
+    ['exceptionFilters', UseFilters({ catch: () => undefined })],
   ])('refuses a method or controller with %s', (what, decorate) => {
     class OnClass extends Plain {}
     decorate(OnClass);
@@ -44,5 +52,15 @@ describe('runBatchesDirectly', () => {
     const { prototype } = OnMethod;
     decorate(prototype, 'run', Object.getOwnPropertyDescriptor(prototype, 'run') as PropertyDescriptor);
     for (const controller of [OnClass, OnMethod]) expect(() => serverWith(controller)).toThrow(what);
+  });
+
+  it('refuses a method with headers', () => {
+    class WithHeader extends Plain {
+      @Header('x-a', 'b')
+      override run(name: string): Promise<object> {
+        return super.run(name);
+      }
+    }
+    expect(() => serverWith(WithHeader)).toThrow('headers');
   });
 });

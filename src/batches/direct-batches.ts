@@ -1,5 +1,11 @@
 import type { INestApplication } from '@nestjs/common';
-import { GUARDS_METADATA, INTERCEPTORS_METADATA, PIPES_METADATA } from '@nestjs/common/constants.js';
+import {
+  EXCEPTION_FILTERS_METADATA,
+  GUARDS_METADATA,
+  HEADERS_METADATA,
+  INTERCEPTORS_METADATA,
+  PIPES_METADATA,
+} from '@nestjs/common/constants.js';
 import type { FastifyInstance } from 'fastify';
 import type { BatchMethod, Request } from '../request/request.js';
 import { NAME_PATTERN } from '../validation/name.js';
@@ -10,7 +16,8 @@ type Run = (name: string, request: Request) => Promise<object>;
 /**
  * Passes JSON batches directly to the methods of the routes' controllers, because Nest's pipeline takes an eighth of the
  * CPU time of a batch with one item. These routes have no guards or interceptors, and their only pipe checks the name.
- * Streams and invalid names still go through Nest. Call it before routes are registered.
+ * Streams and invalid names still go through Nest. Call it before routes are registered, and before
+ * `Routes.watch`, which wraps the handler that this sets.
  */
 export function runBatchesDirectly(server: FastifyInstance, app: INestApplication): void {
   server.addHook('onRoute', (route) => {
@@ -27,7 +34,13 @@ export function runBatchesDirectly(server: FastifyInstance, app: INestApplicatio
   });
 }
 
-const SKIPPED = [GUARDS_METADATA, INTERCEPTORS_METADATA, PIPES_METADATA];
+const SKIPPED = [
+  GUARDS_METADATA,
+  INTERCEPTORS_METADATA,
+  PIPES_METADATA,
+  EXCEPTION_FILTERS_METADATA,
+  HEADERS_METADATA,
+];
 
 /** Throws if the method needs parts of Nest's pipeline that it would not get. */
 function methodOf({ controller, name }: BatchMethod, app: INestApplication): Run {
