@@ -177,8 +177,8 @@ export class RespConnection {
   }
 
   /**
-   * Sends replies from time to time while commands run, so that those of earlier commands don't wait for a slow one. The
-   * timer survives short pauses, so that not every command creates one.
+   * Sends replies from time to time while commands run. So replies of earlier commands don't wait for a slow one. The
+   * timer survives short pauses, because a new one for each command would cost more than it should.
    */
   private sendRegularly(): void {
     this.sending ??= setInterval(() => {

@@ -43,8 +43,8 @@ export interface Sync {
   /** I: items in the filter, not counting newly listed ones. After the sync has ended, as of its end. */
   readonly items: number;
   /**
-   * K: how many of I stay. They were listed or added since the sync opened, or were in the queue then, and have not been
-   * removed since.
+   * K: how many of I stay. They were listed or added since the sync opened, or were in the queue then. They have not
+   * been removed since.
    */
   readonly kept: number;
   /** Bytes of the layers that the sync fills, or 0 once it has ended. */
