@@ -1,7 +1,10 @@
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
+import { Store } from '../support/in-process.js';
 import { Random, SEED } from '../support/random.js';
 import { jsonPost, postHead, RawClient } from '../support/raw-client.js';
+import { until } from '../support/until.js';
 import { createFilter, inFlight, NOTHING, untilIdle } from './in-flight.js';
 import { STORES } from './stores.js';
 
@@ -39,6 +42,37 @@ describe.each(STORES)('on the $name store', ({ start }) => {
       expect(inFlight(app)).toEqual(NOTHING);
       expect([...statuses.keys()]).toEqual(expect.arrayContaining([200, 400, 404, 415]));
     } finally {
+      await app.close();
+    }
+  });
+
+  // Otherwise, clients that time out and retry would pile up calls.
+  it('a batch keeps its place until the store has answered, even if its client has left', async () => {
+    const app = await start({ REQUEST_TIMEOUT_MS: '600000' });
+    let answer = (): void => undefined;
+    try {
+      const items = await createFilter(app);
+      const { counters } = app.app.get<Store>(Store);
+      const add = counters.add.bind(counters);
+      const answered = new Promise<void>((resolve) => (answer = resolve));
+      const adding = jest.spyOn(counters, 'add').mockImplementationOnce(async (...args) => {
+        await answered;
+        return add(...args);
+      });
+      const left = new Promise((resolve) => {
+        app.app.getHttpServer().once('connection', (socket: Socket) => socket.once('close', resolve));
+      });
+      const client = await RawClient.connect(app.port);
+      client.send(jsonPost(`${items}/add`, { items: ['a'] }));
+      await until('the store has the call', () => Promise.resolve(adding.mock.calls.length > 0));
+      client.socket.resetAndDestroy();
+      await left;
+      expect(inFlight(app)).toMatchObject({ requests: 1 });
+      answer();
+      await untilIdle(app);
+      adding.mockRestore();
+    } finally {
+      answer();
       await app.close();
     }
   });

@@ -1,5 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { call, freshName, type TestApp } from '../support/app.js';
+import { Store } from '../support/in-process.js';
 import { RespClient, respCommand } from '../support/resp-client.js';
 import { untilIdle } from './in-flight.js';
 import { leasesWaiting } from './leases-waiting.js';
@@ -8,6 +10,8 @@ import { BOTH_STORES } from './stores.js';
 const [A, B] = ['https://a.example/', 'https://b.example/'];
 const NONE = '*0\r\n';
 const NEW = '*1\r\n$3\r\nnew\r\n';
+/** The service sends replies at this interval while commands run. */
+const FLUSH_MS = 50;
 
 describe.each(BOTH_STORES)('UNSEEN.LEASE with BLOCK, $name store', ({ start }) => {
   let app: TestApp;
@@ -62,6 +66,28 @@ describe.each(BOTH_STORES)('UNSEEN.LEASE with BLOCK, $name store', ({ start }) =
     expect(other.arrived).toBe(0);
     await discover(name, B);
     expect(await later).toEqual([expect.stringContaining(B), '+PONG\r\n']);
+  });
+
+  it('is answered while the next command of the pipeline waits for the store', async () => {
+    const [set, filter, client] = [await made(), freshName(), await connect()];
+    expect(await client.call('CF.RESERVE', filter, '1000')).toBe('+OK\r\n');
+    const { counters } = app.app.get<Store>(Store);
+    const add = counters.add.bind(counters);
+    let goOn = (): void => undefined;
+    const replied = new Promise<void>((resolve) => (goOn = resolve));
+    const adding = jest.spyOn(counters, 'add').mockImplementation(async (target, ...rest) => {
+      if (target.name === filter) await replied;
+      return add(target, ...rest);
+    });
+    client.send(Buffer.concat([respCommand(...block(set)), respCommand('CF.ADD', filter, 'a')]));
+    await leasesWaiting(app, 1);
+    // The service stops its timer during the wait, and this timer fires after that one.
+    await setTimeout(FLUSH_MS + 1);
+    await discover(set, A);
+    expect(await client.answers(1)).toEqual([expect.stringContaining(A)]);
+    goOn();
+    expect(await client.answers(1)).toEqual([':1\r\n']);
+    adding.mockRestore();
   });
 
   it('ends when its time is over, and the next command runs', async () => {
