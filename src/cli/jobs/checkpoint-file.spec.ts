@@ -14,25 +14,25 @@ describe('a checkpoint', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  const written = (...states: unknown[]): void => {
-    const file = CheckpointFile.open(path);
+  const written = async (...states: unknown[]): Promise<void> => {
+    const file = await CheckpointFile.open(path);
     for (const state of states) file.write(state);
     file.close();
   };
-  const found = (): unknown => {
-    const file = CheckpointFile.open(path);
+  const found = async (): Promise<unknown> => {
+    const file = await CheckpointFile.open(path);
     file.close();
     return file.found;
   };
 
-  it('has the last state that was written', () => {
-    expect(found()).toBeUndefined();
-    written({ entries: 1 }, { entries: 2 }, { entries: 3 });
-    expect(found()).toEqual({ entries: 3 });
+  it('has the last state that was written', async () => {
+    expect(await found()).toBeUndefined();
+    await written({ entries: 1 }, { entries: 2 }, { entries: 3 });
+    expect(await found()).toEqual({ entries: 3 });
   });
 
-  it('has the previous state if the last write was torn, at any byte', () => {
-    written({ entries: 1 }, { entries: 2 });
+  it('has the previous state if the last write was torn, at any byte', async () => {
+    await written({ entries: 1 }, { entries: 2 });
     const whole = readFileSync(path);
     // The second slot has the first state, and the first slot the second.
     for (let cut = 0; cut < 4_096; cut += 7) {
@@ -40,20 +40,20 @@ describe('a checkpoint', () => {
         path,
         Buffer.concat([whole.subarray(0, cut), Buffer.alloc(4_096 - cut), whole.subarray(4_096)]),
       );
-      expect([{ entries: 1 }, { entries: 2 }]).toContainEqual(found());
-      if (cut < 50) expect(found()).toEqual({ entries: 1 });
+      expect([{ entries: 1 }, { entries: 2 }]).toContainEqual(await found());
+      if (cut < 50) expect(await found()).toEqual({ entries: 1 });
     }
   });
 
-  it('keeps a file that is not a checkpoint, and locks out other processes', () => {
-    written({ entries: 1 });
-    const file = CheckpointFile.open(path);
-    expect(() => CheckpointFile.open(path)).toThrow('another process is running this job');
+  it('keeps a file that is not a checkpoint, and locks out other processes', async () => {
+    await written({ entries: 1 });
+    const file = await CheckpointFile.open(path);
+    await expect(CheckpointFile.open(path)).rejects.toThrow('another process is running this job');
     file.remove();
     expect(existsSync(path)).toBe(false);
     writeFileSync(path, 'notes');
-    expect(() => CheckpointFile.open(path)).toThrow('is not a checkpoint');
+    await expect(CheckpointFile.open(path)).rejects.toThrow('is not a checkpoint');
     expect(readFileSync(path, 'utf8')).toBe('notes');
-    expect(() => CheckpointFile.open(folder)).toThrow('cannot keep a checkpoint');
+    await expect(CheckpointFile.open(folder)).rejects.toThrow('cannot keep a checkpoint');
   });
 });

@@ -89,7 +89,7 @@ export class Job {
     const fresh = freshState(identity, name, title, generation);
     if (keeping === undefined) return new Job(fresh, undefined, false);
     const path = 'file' in keeping ? keeping.file : join(keeping.folder, `${verb}-${identity.slice(0, 16)}`);
-    const file = CheckpointFile.open(path);
+    const file = await CheckpointFile.open(path);
     try {
       const found = file.found as JobState | undefined;
       if (found && !keeping.restart) assertSame(found, fresh, path);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { bytes, Progress, time } from './progress.js';
+import { bytes, number, Progress, time } from './progress.js';
 
 /** A progress whose output and clock the test controls. */
 function shown(isTTY: boolean, total: number | undefined) {
@@ -57,4 +57,13 @@ describe('progress', () => {
     expect([5, 65, 7_265].map(time)).toEqual(['5 s', '1:05', '2:01:05']);
     expect([0, 999, 11_736_320, 2e12].map(bytes)).toEqual(['0 B', '999 B', '11.7 MB', '2.0 TB']);
   });
+});
+
+describe('a count', () => {
+  it.each([0, 12, 999, 1_000, 65_536, 100_000, 1_234_567, Number.MAX_SAFE_INTEGER])(
+    'has commas: %d',
+    (count) => {
+      expect(number(count)).toBe(count.toLocaleString('en'));
+    },
+  );
 });

@@ -90,8 +90,10 @@ export function time(seconds: number): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
 }
 
-export function number(value: number): string {
-  return value.toLocaleString('en');
+/** A count with commas: 1,234,567. A locale's format takes a tenth of the CPU time of a short command. */
+export function number(count: number): string {
+  if (count < 1_000) return String(count);
+  return `${number(Math.floor(count / 1_000))},${String(count % 1_000).padStart(3, '0')}`;
 }
 
 /** A number and its noun: 1 item, 2 items. */
