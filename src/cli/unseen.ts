@@ -1,38 +1,5 @@
 #!/usr/bin/env node
-import { CommanderError } from 'commander';
-import { Exit, exitOf, Interrupted, lines, oneLine, reasonOf } from './ending.js';
-import { Interruption } from './interruption.js';
-import { commandTree, type Outcome } from './command-tree.js';
+import { runCommandLine } from './command-line.js';
 
-const interruption = new Interruption();
-const outcome: Outcome = { exit: Exit.Done, flush: async () => undefined, listen: () => undefined };
-let ignore: (() => void) | undefined;
-// Commands that handle signals themselves, like the service, never call this.
-outcome.listen = () => (ignore = interruption.listen(() => process.exit(Exit.Interrupted)));
-
-try {
-  await commandTree(interruption, outcome).parseAsync(process.argv);
-  await outcome.flush();
-  process.exitCode = outcome.exit;
-} catch (error) {
-  await outcome.flush().catch(() => undefined);
-  process.exitCode = ended(error);
-} finally {
-  ignore?.();
-}
-// Open connections and sources would keep the process alive.
-if (ignore) process.exit();
-
-function ended(error: unknown): Exit {
-  // Commander has already printed the error or the help.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? Exit.Done : Exit.Usage;
-  const interrupted = interruption.soft.aborted && !(error instanceof Interrupted);
-  const exit = interrupted ? Exit.Interrupted : exitOf(error);
-  if (exit === undefined) {
-    const shown = error instanceof Error ? (error.stack ?? '') : String(error);
-    process.stderr.write(`unseen: a defect in the program, please report it: ${lines(shown)}\n`);
-    return Exit.Defect;
-  }
-  process.stderr.write(`unseen: ${interrupted ? 'interrupted' : oneLine(reasonOf(error))}\n`);
-  return exit;
-}
+// Awaited at the top level, so that Node exits with 13 instead of 0 if the promise never settles.
+await runCommandLine();

@@ -15,6 +15,7 @@ const PARTS = join('test', 'support', 'service-parts.ts');
 const ENTRIES = [
   'src/main.ts',
   'src/cli/unseen.ts',
+  'src/cli/command-line.ts',
   'src/cli/offline-keys.ts',
   'src/cli/verify.ts',
   'src/demo/main.ts',
@@ -37,6 +38,9 @@ const NOT_BUNDLED = [
 
 /** CommonJS packages call require. */
 const REQUIRE = `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);`;
+
+/** swc mistakes our type for the global. Reading the global would load Node's HTTP client at every start. */
+const GLOBAL_REQUEST = 'typeof Request === "undefined" ? Object : Request';
 
 type Packages = 'bundle' | 'external';
 
@@ -105,10 +109,11 @@ const SOURCE: Plugin = {
     });
     onResolve({ filter: /\/service-random\.js$/ }, () => ({ path: resolve(FIXED_RANDOM) }));
     onResolve({ filter: /\/service-clock\.js$/ }, () => ({ path: resolve(TEST_CLOCK) }));
-    // Don't bundle a program that another one starts on demand, because the other would load it every time.
+    // Don't bundle an entry with another one that imports it. Most are imported on demand, and each has its own
+    // compiled code.
     onResolve({ filter: /^\.\.?\// }, ({ path, kind, importer }) => {
       const file = relative('.', resolve(dirname(importer), path)).replace(/\.js$/, '.ts');
-      return kind === 'dynamic-import' && ENTRIES.includes(file) ? { path, external: true } : undefined;
+      return kind !== 'entry-point' && ENTRIES.includes(file) ? { path, external: true } : undefined;
     });
     onLoad({ filter: /\/(?:src|libs)\/.*\.ts$/ }, async ({ path }) => {
       const { code } = await transform(await readFile(path, 'utf8'), {
@@ -120,7 +125,7 @@ const SOURCE: Plugin = {
           transform: { legacyDecorator: true, decoratorMetadata: true },
         },
       });
-      return { contents: code, loader: 'js' };
+      return { contents: code.replaceAll(GLOBAL_REQUEST, 'Object'), loader: 'js' };
     });
   },
 };
