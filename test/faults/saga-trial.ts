@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { StoreError, type Operation } from '#store';
@@ -26,6 +27,12 @@ export interface Outcome {
   readonly contents: readonly unknown[];
 }
 
+/** A command that an instance sends. A script may write if one of the commands that it executes may. */
+export interface Command {
+  readonly name: string;
+  readonly mayWrite: boolean;
+}
+
 /** A scene, and its states before and after a change that died. */
 export interface Prepared {
   readonly scene: Scene;
@@ -36,6 +43,13 @@ export interface Prepared {
 interface Snapshot extends Prepared {
   readonly dump: readonly Buffer[];
 }
+
+const SCRIPTS = new Set(['eval', 'evalsha']);
+/** Commands that only read. All others may write. */
+const READS = new Set([
+  ...['exists', 'get', 'getrange', 'hexists', 'hget', 'hgetall', 'hlen', 'hmget', 'hscan', 'strlen', 'time'],
+  ...['type', 'zcard', 'zcount', 'zrange', 'zrangebylex', 'zrangebyscore', 'zscan', 'zscore'],
+]);
 
 /** The user of instances that must execute nothing once their trial has ended. */
 const MORTAL = 'mortal';
@@ -163,16 +177,45 @@ export class Trial {
     }
   }
 
-  /** Makes a call without a fault. Returns its commands' names and its answer. */
-  async measure(call: Run, place = 1): Promise<{ commands: readonly string[]; answer: unknown }> {
-    let commands: readonly string[] = [];
-    const count: Fault = async ({ operation }, { store, proxy }, _, counted) => {
-      const passed = proxy.watchFrames();
+  /** Makes a call without a fault. Returns its commands and its answer. */
+  async measure(call: Run, place = 1): Promise<{ commands: readonly Command[]; answer: unknown }> {
+    const commands: Command[] = [];
+    const count: Fault = async ({ operation }, { store }, _, counted) => {
+      const executed = await this.monitor();
       const answer = await counted(store, operation);
-      commands = passed().names;
+      commands.push(...(await executed()));
       return answer;
     };
     return { answer: await this.disturbed(count, 0, call, place), commands };
+  }
+
+  /** Watches the commands of the instance with a fault. The returned function ends the watch and returns them. */
+  private async monitor(): Promise<() => Promise<Command[]>> {
+    const clients = String(await this.redis.client('LIST'));
+    // The newest one is last. Redis may not have noticed yet that earlier ones have closed.
+    const address = [...clients.matchAll(new RegExp(`addr=(\\S+) .*user=${MORTAL} `, 'g'))].at(-1)?.[1];
+    const monitor = await this.redis.monitor();
+    const commands: { name: string; mayWrite: boolean }[] = [];
+    const end = randomUUID();
+    const ended = new Promise<void>((resolve) => {
+      let isItsScript = false;
+      monitor.on('monitor', (_time: string, [word = '', value]: string[], source: string) => {
+        const name = word.toLowerCase();
+        const mayWrite = !READS.has(name);
+        if (source !== 'lua') isItsScript = source === address && SCRIPTS.has(name);
+        // A script's commands follow it.
+        if (source === address) commands.push({ name, mayWrite: mayWrite && !isItsScript });
+        else if (source === 'lua' && isItsScript && mayWrite) commands.at(-1)!.mayWrite = true;
+        else if (value === end) resolve();
+      });
+    });
+    return async () => {
+      await this.redis.echo(end);
+      await ended;
+      monitor.disconnect();
+      expect(commands).not.toEqual([]);
+      return commands;
+    };
   }
 
   /** Makes the scene for a change, and restores it for later trials. */
@@ -180,20 +223,28 @@ export class Trial {
     this.operation = keyed();
     const snapshot = this.snapshots.get(saga);
     if (snapshot) {
-      await this.redis.client('KILL', 'USER', MORTAL);
-      await this.redis.eval(RESTORE, 0, ...snapshot.dump);
+      await this.restore(snapshot.dump);
       return snapshot;
     }
     const prepared = await this.make(saga);
-    const dump = (await this.redis.callBuffer('eval', DUMP, 0)) as Buffer[];
-    this.snapshots.set(saga, { ...prepared, dump });
+    this.snapshots.set(saga, { ...prepared, dump: await this.dump() });
     return prepared;
+  }
+
+  /** All Redis keys with their contents, for `restore`. */
+  async dump(): Promise<readonly Buffer[]> {
+    return (await this.redis.callBuffer('eval', DUMP, 0)) as Buffer[];
+  }
+
+  async restore(dump: readonly Buffer[]): Promise<void> {
+    await this.redis.client('KILL', 'USER', MORTAL);
+    await this.redis.eval(RESTORE, 0, ...dump);
   }
 
   /** If the saga begins with a dead change, that must have changed something. */
   private async make(saga: Saga): Promise<Prepared> {
     const { dead } = saga;
-    let commands: readonly string[] = [];
+    let commands: readonly Command[] = [];
     if (dead) {
       const whole = await this.alive(saga);
       ({ commands } = await this.measure((store) => dead.call(store, whole, made()), 0));
@@ -214,7 +265,7 @@ export class Trial {
     return { ...blank, ...(await saga.prepare(this.first, blank)) };
   }
 
-  /** Makes the next call on a new instance, lets syncs end, reads everything, and drops it. */
+  /** Makes the next call on a new instance, lets syncs end, and reads everything. */
   async finish(scene: Scene, next: Call, operation: Operation): Promise<Outcome> {
     const heir = await storeAt(mortalAt(this.server.port), 2);
     try {
@@ -223,7 +274,6 @@ export class Trial {
       const state = await this.stateOf(scene.name);
       const names = (await this.entries()).map(({ name }) => name);
       const contents = await Promise.all(names.map((name) => outcomeOf(contentsOf(heir, name))));
-      await this.dropAll();
       return { answer, state, contents };
     } finally {
       await heir.close();

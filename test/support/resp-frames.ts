@@ -1,15 +1,11 @@
 /** Types whose first line counts the bytes that follow, and types whose first line counts the values. */
 const BLOBS = '$=!';
 const AGGREGATES = '*~>%';
-/** More bytes than a command's first line and name take. */
-const MOST_HEAD = 48;
 
 /** Splits a stream in Redis' protocol into frames: whole commands, or whole replies. */
 export class RespFrames {
   /** Each complete frame's length, in bytes. */
   readonly lengths: number[] = [];
-  /** Each complete command's name, in lower case. Empty for a reply. */
-  readonly names: string[] = [];
   private begun: Buffer = Buffer.alloc(0);
 
   /** Takes the stream's next bytes. Returns the offsets in `chunk` at which frames end. */
@@ -20,19 +16,12 @@ export class RespFrames {
     let at = 0;
     for (let end = endOf(bytes, 0); end !== undefined; end = endOf(bytes, at)) {
       this.lengths.push(end - at);
-      this.names.push(nameOf(bytes, at));
       at = end;
       found.push(end - before);
     }
     this.begun = bytes.subarray(at);
     return found;
   }
-}
-
-/** The command's first word, at offset `begin`. */
-function nameOf(bytes: Buffer, begin: number): string {
-  const head = bytes.toString('latin1', begin, begin + MOST_HEAD);
-  return /^\*\d+\r\n\$\d+\r\n(\w+)\r\n/.exec(head)?.[1]?.toLowerCase() ?? '';
 }
 
 /** Where the value at offset `begin` ends. Undefined if the value is incomplete. */

@@ -99,17 +99,15 @@ export class TcpProxy {
 
   /**
    * Watches one idle connection. The returned function ends the watch. It gives the lengths of the frames that have
-   * passed, and the names of the commands among them.
+   * passed.
    */
-  watchFrames(): () => Readonly<Record<Direction, readonly number[]>> & {
-    readonly names: readonly string[];
-  } {
+  watchFrames(): () => Readonly<Record<Direction, readonly number[]>> {
     const watched = { request: new RespFrames(), reply: new RespFrames() };
     this.watched = watched;
     return () => {
       this.watched = undefined;
       const { request, reply } = watched;
-      return { request: request.lengths, reply: reply.lengths, names: request.names };
+      return { request: request.lengths, reply: reply.lengths };
     };
   }
 
