@@ -87,7 +87,7 @@ async function withWatched<T>(
   });
   try {
     return await run(
-      new Watched(await HostileWork.at(`http://127.0.0.1:${service.port}`), service.pid, file),
+      new Watched(await HostileWork.at(`http://127.0.0.1:${service.port}`, 10_000_000), service.pid, file),
     );
   } finally {
     await service.stop();
@@ -128,7 +128,12 @@ async function storeRows(
     for (const [i, shape] of worst.entries()) {
       await measure(`body ${i + 1}`, () => watched.work.send(shape));
     }
-    const steps = watched.work.steps(`set-${n}`, { long: 1_000, short: 200_000, batch: 10_000 });
+    const steps = watched.work.steps(`set-${n}`, {
+      capacity: 2_000_000,
+      long: 1_000,
+      short: 200_000,
+      batch: 10_000,
+    });
     for (const [name, step] of Object.entries(steps)) {
       await measure(name, async () => {
         const { length } = await step();

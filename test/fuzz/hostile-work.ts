@@ -28,8 +28,9 @@ const SETS = '/v1/visited-sets';
 /** Each character becomes six in JSON. */
 const ESCAPES = '\u0001'.repeat(8_000);
 
-/** How many URLs. */
+/** How many URLs, and the capacity of the filters for them. */
 export interface Amounts {
+  readonly capacity: number;
   /** URLs of thousands of control characters each. */
   readonly long: number;
   readonly short: number;
@@ -44,9 +45,9 @@ export class HostileWork {
   private constructor(private readonly url: string) {}
 
   /** Creates the filters that shapes are sent to. */
-  static async at(url: string): Promise<HostileWork> {
+  static async at(url: string, capacity: number): Promise<HostileWork> {
     const work = new HostileWork(url);
-    const create = { capacity: 10_000_000, errorRate: 1e-6 };
+    const create = { capacity, errorRate: 1e-6 };
     await work.post(SETS, { name: 'urls', ...create });
     await work.post(SETS, { name: 'all-rules', ...create, urlProfile: ALL_RULES });
     await work.post('/v1/filters', { name: 'items', type: 'counting', ...create });
@@ -78,11 +79,11 @@ export class HostileWork {
    * Work that is slow or has many parallel parts, in an order in which each step can succeed. Each step returns its
    * answer's text.
    */
-  steps(name: string, { long, short, batch }: Amounts): Record<string, () => Promise<string>> {
+  steps(name: string, { capacity, long, short, batch }: Amounts): Record<string, () => Promise<string>> {
     let file: Buffer = Buffer.alloc(0);
     const discover = `${SETS}/${name}/urls/discover?results=none`;
     return {
-      create: () => this.post(SETS, { name, capacity: 2_000_000, errorRate: 1e-6 }),
+      create: () => this.post(SETS, { name, capacity, errorRate: 1e-6 }),
       'a stream of long URLs': () => this.post(discover, lines(long, ESCAPES), TYPES.text),
       'a lease of control characters': () =>
         this.post(`${SETS}/${name}/queue/lease`, { max: 1_000, leaseSeconds: 1 }),
@@ -97,7 +98,7 @@ export class HostileWork {
         const hosts = `${SETS}/${name}.hosts`;
         const create = {
           name: `${name}.hosts`,
-          capacity: 1_000_000,
+          capacity,
           errorRate: 1e-6,
           perHost: { maxUrls: 9 },
         };

@@ -12,7 +12,9 @@ const RUNS = Number(process.env.SHAPES ?? 5);
 const SHARE = 1 / 128;
 /** A pause between two polls, in ms. Without it, polling takes more CPU time than the work. */
 const REST_MS = 10;
-const AMOUNTS = { long: 50, short: 4_000, batch: 200 };
+/** More than any test here adds. A larger filter only takes longer to create and export. */
+const CAPACITY = 200_000;
+const AMOUNTS = { capacity: CAPACITY, long: 50, short: 4_000, batch: 200 };
 /** Long time limits, because this test isn't about them. */
 const PATIENT = { AUTH: 'none', REQUEST_TIMEOUT_MS: '600000' };
 
@@ -47,7 +49,7 @@ describe.each(['embedded', 'redis'])('a service with hostile work, %s store', (s
 
   it(`answers hostile bodies and /healthz without a 5xx (SEED=${SEED} SHAPES=${RUNS})`, async () => {
     const url = await start();
-    const work = await HostileWork.at(url);
+    const work = await HostileWork.at(url, CAPACITY);
     const random = new Random();
     const shapes = [...KNOWN, ...Array.from({ length: RUNS }, () => randomShape(random))];
     for (const shape of shapes)
@@ -56,7 +58,7 @@ describe.each(['embedded', 'redis'])('a service with hostile work, %s store', (s
 
   it('answers /healthz during long and parallel work', async () => {
     const url = await start();
-    const work = await HostileWork.at(url);
+    const work = await HostileWork.at(url, CAPACITY);
     const steps = work.steps('set', AMOUNTS);
     const answers: Record<string, string> = {};
     for (const [name, step] of Object.entries(steps)) answers[name] = await whileHealthy(url, step);
