@@ -17,8 +17,8 @@ afterEach(async () => {
   for (const service of running.splice(0)) await service.clean();
 });
 
-/** 2 MiB: room for a start and a few hundred batches. */
-const FILE_BLOCKS = 4_096;
+/** 1 MiB: room for a start and a hundred batches. */
+const FILE_BLOCKS = 2_048;
 const MOST_BATCHES = 20_000;
 const TURNS = 30;
 /** These tests need `prlimit`. */

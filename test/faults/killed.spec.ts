@@ -9,6 +9,8 @@ import { until } from '../support/until.js';
 import { LifeCycles, Load } from './load.js';
 
 const WRITERS = 8;
+/** A kill comes after fewer acknowledged batches than this, and ten more. */
+const MOST_BATCHES = 40;
 const running: ServiceProcess[] = [];
 
 const start = async (env: Record<string, string> = {}): Promise<ServiceProcess> => {
@@ -34,7 +36,7 @@ describe('the service on the embedded store, killed under load', () => {
       const load = Load.start(() => url, 'load', WRITERS, `round-${round}`);
       cycles.start(() => url);
       loads.push(load);
-      await load.underWay(random.below(150));
+      await load.underWay(random.below(MOST_BATCHES));
       // Every second kill comes in the middle of an orderly shutdown, which checkpoints.
       if (round % 2 === 1) {
         service.child.kill('SIGTERM');
@@ -81,7 +83,7 @@ describe('Redis, killed under load and started again', () => {
       for (let round = 0; round < rounds; round++) {
         const load = Load.start(() => url, 'load', WRITERS, `round-${round}`);
         cycles.start(() => url);
-        await load.underWay(random.below(150));
+        await load.underWay(random.below(MOST_BATCHES));
         await redis.kill('SIGKILL');
         // The service retries on its own for a while before a call fails.
         await until('calls have failed', async () => load.failed >= WRITERS);
