@@ -31,8 +31,9 @@ export interface Outcome {
 export const VERSION = '0.1.0';
 
 /**
- * Node's HTTP client parses answers in WebAssembly. By default, V8 optimizes it at the first answer, which takes more CPU
- * time than the rest of a short command. With this budget, V8 optimizes it in commands that get many answers.
+ * Node's HTTP client parses answers in WebAssembly. By default, V8 optimizes that code at the first answer, which takes
+ * more CPU time than the rest of a short command. With this budget, V8 optimizes it only in commands that get many
+ * answers.
  */
 const V8_FLAGS = '--wasm-tiering-budget=100000000';
 

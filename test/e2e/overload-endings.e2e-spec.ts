@@ -64,7 +64,7 @@ describe.each(STORES)('on the $name store', ({ start }) => {
       });
       const client = await RawClient.connect(app.port);
       client.send(jsonPost(`${items}/add`, { items: ['a'] }));
-      await until('the store has the call', () => Promise.resolve(adding.mock.calls.length > 0));
+      await until('the store has the call', async () => adding.mock.calls.length > 0);
       client.socket.resetAndDestroy();
       await left;
       expect(inFlight(app)).toMatchObject({ requests: 1 });

@@ -1,9 +1,12 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { call, freshName, type TestApp } from '../support/app.js';
 import { makeKey, type TestKey } from '../support/credentials.js';
 import { RespMetrics, Store } from '../support/in-process.js';
 import { RespClient, respCommand } from '../support/resp-client.js';
+import { until } from '../support/until.js';
 import { STORES } from './stores.js';
 
 /** The number of commands that one turn of the event loop begins at most. */
@@ -120,5 +123,37 @@ describe.each(STORES)('turns over the Redis protocol, $name store', ({ start }) 
     goOn();
     expect(await client.answers(2)).toEqual([':1\r\n', PONG]);
     adding.mockRestore();
+  });
+
+  it('wait for a slow reader before the next command, even if few replies are left to send', async () => {
+    const sockets: Socket[] = [];
+    const keep = (message: unknown): void => void sockets.push((message as { socket: Socket }).socket);
+    subscribe('net.server.socket', keep);
+    const client = await connect(open);
+    const name = freshName();
+    expect(await client.call('CF.RESERVE', name, '1000')).toBe('+OK\r\n');
+    unsubscribe('net.server.socket', keep);
+    const socket = sockets.find(({ remotePort }) => remotePort === client.socket.localPort)!;
+    const { counters } = open.app.get<Store>(Store);
+    const add = counters.add.bind(counters);
+    // The socket is full when the first command ends. Filling a real one takes megabytes of replies.
+    const adding = jest.spyOn(counters, 'add').mockImplementation(async (...args) => {
+      const result = await add(...args);
+      Object.defineProperty(socket, 'writableNeedDrain', { configurable: true, value: true });
+      return result;
+    });
+    // Not one batch, because the verbs alternate.
+    const replies = client.pipeline([
+      ['CF.ADD', name, 'a'],
+      ['CF.DEL', name, 'a'],
+      ['CF.ADD', name, 'b'],
+    ]);
+    await until('the connection waits for room', async () => socket.listenerCount('drain') > 0);
+    const begun = adding.mock.calls.length;
+    adding.mockRestore();
+    Reflect.deleteProperty(socket, 'writableNeedDrain');
+    socket.emit('drain');
+    expect(begun).toBe(1);
+    expect(await replies).toEqual([':1\r\n', ':1\r\n', ':1\r\n']);
   });
 });

@@ -79,15 +79,18 @@ describe.each(BOTH_STORES)('UNSEEN.LEASE with BLOCK, $name store', ({ start }) =
       if (target.name === filter) await replied;
       return add(target, ...rest);
     });
-    client.send(Buffer.concat([respCommand(...block(set)), respCommand('CF.ADD', filter, 'a')]));
-    await leasesWaiting(app, 1);
-    // The service stops its timer during the wait, and this timer fires after that one.
-    await setTimeout(FLUSH_MS + 1);
-    await discover(set, A);
-    expect(await client.answers(1)).toEqual([expect.stringContaining(A)]);
-    goOn();
+    try {
+      client.send(Buffer.concat([respCommand(...block(set)), respCommand('CF.ADD', filter, 'a')]));
+      await leasesWaiting(app, 1);
+      // The service stops its timer during the wait, and this timer fires after that one.
+      await setTimeout(FLUSH_MS + 1);
+      await discover(set, A);
+      expect(await client.answers(1)).toEqual([expect.stringContaining(A)]);
+    } finally {
+      goOn();
+      adding.mockRestore();
+    }
     expect(await client.answers(1)).toEqual([':1\r\n']);
-    adding.mockRestore();
   });
 
   it('ends when its time is over, and the next command runs', async () => {

@@ -9,7 +9,7 @@ import { until } from '../support/until.js';
 import { LifeCycles, Load } from './load.js';
 
 const WRITERS = 8;
-/** A kill comes after fewer acknowledged batches than this, and ten more. */
+/** Each kill comes after 10 to 49 acknowledged batches. */
 const MOST_BATCHES = 40;
 const running: ServiceProcess[] = [];
 

@@ -9,7 +9,7 @@ const REFUSED: readonly unknown[] = [undefined, 'STORE_UNAVAILABLE', 'STORE_FULL
 
 /** The commands that create or delete one Redis key. */
 const ONE_KEY = new Set(['hset', 'unlink', 'zadd']);
-const STRIKES_A_RUN = 3;
+const STRIKES_A_RUN = 4;
 
 /** The outcomes after an undisturbed change, and without the change. */
 interface Clean {
@@ -19,9 +19,9 @@ interface Clean {
 
 /**
  * The commands at which a fault strikes, by number, and one after the last command. Runs of equal commands create and
- * delete the keys of segments, each command one key, in no particular order. So in a run, a fault strikes only at the
- * first two commands and the last. If a fault lasts until the call ends, it has the same effect at a command that reads
- * as at the next one. So without `atReads`, no fault strikes at reads.
+ * delete the keys of segments, each command one key. So in a run, a fault strikes only at the first two commands, the
+ * last, and the middle one, where a deletion goes on to the second segment. If a fault lasts until the call ends, it has
+ * the same effect at a command that reads as at the next one. So without `atReads`, no fault strikes at reads.
  */
 function strikesOf(commands: readonly Command[], atReads: boolean): number[] {
   const strikes: number[] = [];
@@ -29,7 +29,7 @@ function strikesOf(commands: readonly Command[], atReads: boolean): number[] {
     while (next < commands.length && commands[next]!.name === commands[first]!.name) next++;
     const isRun = ONE_KEY.has(commands[first]!.name) && next - first > STRIKES_A_RUN;
     const run = Array.from({ length: next - first }, (_, n) => first + n);
-    strikes.push(...(isRun ? [first, first + 1, next - 1] : run));
+    strikes.push(...(isRun ? [first, first + 1, (first + next) >> 1, next - 1] : run));
   }
   return [...strikes.filter((at) => atReads || commands[at]!.mayWrite), commands.length];
 }
@@ -66,7 +66,7 @@ export function sagaSuite(faults: Readonly<Record<string, Fault>>, { atReads = f
       for (const [, next] of nexts) {
         await trial.restore(changed);
         dones.push(await trial.finish(scene, next, operationOf(next)));
-        // A disturbed change must lead to the same keys, so dropping its filters would delete them all too.
+        // A disturbed change must lead to the same keys and entries, so they can be dropped in the same way.
         await trial.dropAll();
       }
       for (const [n, [, next]] of nexts.entries()) {

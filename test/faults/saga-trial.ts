@@ -189,10 +189,10 @@ export class Trial {
     return { answer: await this.disturbed(count, 0, call, place), commands };
   }
 
-  /** Watches the commands of the instance with a fault. The returned function ends the watch and returns them. */
+  /** Watches the commands of the instance behind the proxy. The returned function ends the watch and returns them. */
   private async monitor(): Promise<() => Promise<Command[]>> {
     const clients = String(await this.redis.client('LIST'));
-    // The newest one is last. Redis may not have noticed yet that earlier ones have closed.
+    // The newest connection is last. Redis may not have noticed yet that earlier ones have closed.
     const address = [...clients.matchAll(new RegExp(`addr=(\\S+) .*user=${MORTAL} `, 'g'))].at(-1)?.[1];
     const monitor = await this.redis.monitor();
     const commands: { name: string; mayWrite: boolean }[] = [];
@@ -334,9 +334,12 @@ function storeAt(url: string, place: number, syncIdleMs = IDLE_MS): Promise<Redi
 const outcomeOf = (call: Promise<unknown>): Promise<unknown> =>
   call.catch((error: unknown) => (error instanceof StoreError ? error.code : error));
 
-function fieldsOf({ state, made, growing, undoing, left, retired, operation, sync }: CatalogueEntry): object {
+function fieldsOf(entry: CatalogueEntry): object {
+  const { state, made, growing, undoing, left, retired, retiredLayers, operation, sync } = entry;
   const { stage, made: madeInSync, growing: growingInSync } = sync ?? {};
-  return { state, made, growing, undoing, left, retired, operation, stage, madeInSync, growingInSync };
+  const ofSyncs = { stage, madeInSync, growingInSync };
+  const segments = entry.tags.length;
+  return { state, made, growing, undoing, left, retired, retiredLayers, operation, segments, ...ofSyncs };
 }
 
 /** Replaces the numbers of layers with their ranks, because an abandoned sync has used up some numbers. */

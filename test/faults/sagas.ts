@@ -45,13 +45,10 @@ export const ITEMS = [...HELD, ...LISTED, ...MORE, LATER];
 
 const SEGMENTATION = { maxSegmentBytes: 4_096, minSegments: 2, minSegmentBytes: 1 };
 
-/** Bytes, for one layer more than any change here makes. Each further one has keys that every drop deletes. */
-const THREE_LAYERS = 16_384;
-
 /** A visited set with two segments that grows and ages, and so has every kind of Redis key. */
 export const specOf = (name: string): FilterSpec =>
   filterSpec({
-    ...{ name, kind: 'visited-set', capacity: 40, errorRate: 1e-4, growsTo: THREE_LAYERS },
+    ...{ name, kind: 'visited-set', capacity: 40, errorRate: 1e-4, growsTo: Infinity },
     ...{ maxAgeSeconds: 86_400, segmentation: SEGMENTATION },
   });
 

@@ -98,7 +98,7 @@ export class HostileWork {
         const hosts = `${SETS}/${name}.hosts`;
         const create = {
           name: `${name}.hosts`,
-          capacity,
+          capacity: capacity / 2,
           errorRate: 1e-6,
           perHost: { maxUrls: 9 },
         };

@@ -12,8 +12,8 @@ const RUNS = Number(process.env.SHAPES ?? 5);
 const SHARE = 1 / 128;
 /** A pause between two polls, in ms. Without it, polling takes more CPU time than the work. */
 const REST_MS = 10;
-/** More than any test here adds. A larger filter only takes longer to create and export. */
-const CAPACITY = 200_000;
+/** Enough for several segments. A larger filter only takes longer to create and export. */
+const CAPACITY = 500_000;
 const AMOUNTS = { capacity: CAPACITY, long: 50, short: 4_000, batch: 200 };
 /** Long time limits, because this test isn't about them. */
 const PATIENT = { AUTH: 'none', REQUEST_TIMEOUT_MS: '600000' };

@@ -1,6 +1,6 @@
 import { execFile, spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { access, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
@@ -62,7 +62,10 @@ async function load(path: string, names: readonly string[], banner: string): Pro
   await writeFile(`${path}.js`, loaderOf(basename(path), names));
 }
 
-/** A script has no import(). Methods have this name too: in minified code, their declarations follow one of these. */
+/**
+ * A script has no import(). Methods have this name too: their calls follow a dot, and in minified code, their
+ * declarations follow a brace, a semicolon or `async`.
+ */
 const IMPORT = /(?<![.;{}]|async )\bimport\(/g;
 
 /**
@@ -89,9 +92,12 @@ async function runOnce(folder: string): Promise<void> {
     await unseen([program, 'list'], { env: { UNSEEN_URL: url } });
   } finally {
     service.kill('SIGTERM');
+    await exited;
   }
   const [status] = (await exited) as [number | null];
   if (status !== 0) throw new Error(`the service did not stop: ${String(status)}`);
   await unseen([program, 'keys', '--offline', 'list'], { env: { DATA_DIR: dataDir } });
+  // Programs that share the folder must not write to it.
+  for (const [path] of MODULES) await access(join(folder, `${path}.cache`));
   await rm(dataDir, { recursive: true, force: true });
 }

@@ -102,15 +102,19 @@ async function bundle(packages: Packages, folder: string): Promise<void> {
 /** Compiles the TypeScript sources with decorator metadata, which Nest needs for injection and esbuild doesn't emit. */
 const SOURCE: Plugin = {
   name: 'source',
-  setup({ onLoad, onResolve }) {
+  setup({ onEnd, onLoad, onResolve }) {
+    let found = false;
+    onEnd(() => {
+      if (!found) throw new Error(`no source contains ${GLOBAL_REQUEST}`);
+    });
     onResolve({ filter: /^#/ }, ({ path }) => {
       const [library = '', ...folders] = path.slice(1).split('/');
       return { path: resolve('libs', library, 'src', ...folders, 'index.ts') };
     });
     onResolve({ filter: /\/service-random\.js$/ }, () => ({ path: resolve(FIXED_RANDOM) }));
     onResolve({ filter: /\/service-clock\.js$/ }, () => ({ path: resolve(TEST_CLOCK) }));
-    // Don't bundle an entry with another one that imports it. Most are imported on demand, and each has its own
-    // compiled code.
+    // Don't bundle an entry with another one that imports it. Most are imported on demand, and those that most tests
+    // start have compiled code.
     onResolve({ filter: /^\.\.?\// }, ({ path, kind, importer }) => {
       const file = relative('.', resolve(dirname(importer), path)).replace(/\.js$/, '.ts');
       return kind !== 'entry-point' && ENTRIES.includes(file) ? { path, external: true } : undefined;
@@ -125,6 +129,7 @@ const SOURCE: Plugin = {
           transform: { legacyDecorator: true, decoratorMetadata: true },
         },
       });
+      found ||= code.includes(GLOBAL_REQUEST);
       return { contents: code.replaceAll(GLOBAL_REQUEST, 'Object'), loader: 'js' };
     });
   },

@@ -118,7 +118,7 @@ describe.each(HASH_SCHEMES)('G2 measured error rate, hash scheme %i', (scheme) =
     if (n >= 10_000) expect(predicted / expected).toBeLessThan(deviation);
   });
 
-  // It takes as long as half of the others.
+  // It takes half as long as all the others together.
   if (isDefault && currentLane() === 'all')
     it('n = 10,000,000, p = 0.01', () => {
       const filter = new PlainFilter(scheme, 10_000_000, 0.01, 1);

@@ -40,7 +40,7 @@ export class CheckpointFile {
 
   /** Throws UsageError if another process owns the file, or if the file is not a checkpoint, which stays unchanged. */
   static async open(path: string): Promise<CheckpointFile> {
-    // Its binary takes a sixth of the CPU time of a command that needs no lock.
+    // Loading its binary takes a sixth of the CPU time of a command that needs no lock.
     const { tryLock } = await import('fs-native-extensions');
     for (let attempt = 1; attempt <= OPEN_ATTEMPTS; attempt++) {
       const fd = opened(path);
