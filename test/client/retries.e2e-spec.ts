@@ -349,7 +349,8 @@ describe('a client whose service', () => {
 const BOMB = gzipSync(Buffer.alloc(100 * 2 ** 20, ' '));
 
 async function listen(listener: RequestListener, port = 0): Promise<Server> {
-  const server = createServer(listener).listen(port, '127.0.0.1');
+  // A server that closed idle connections could close one before a client on a busy machine has read its answer.
+  const server = createServer({ keepAliveTimeout: 0 }, listener).listen(port, '127.0.0.1');
   await once(server, 'listening');
   return server;
 }

@@ -13,7 +13,7 @@ export interface Holding {
 /** An HTTP proxy on loopback that can withhold a request or a response. */
 export class Front {
   private held: (Holding & { readonly came: () => void }) | undefined;
-  private readonly server = createServer((request, response) => {
+  private readonly server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     const held = this.takeHeld(request);
     if (held !== undefined && held.hold !== 'answer') {
       held.came();

@@ -28,7 +28,7 @@ export async function startIssuer(port = 0): Promise<Issuer> {
   const asked = { keys: 0, configuration: 0 };
   const published: JWK[] = [];
   let signer: { kid: string; key: CryptoKey } | undefined;
-  const server = createServer((request, reply) => {
+  const server = createServer({ keepAliveTimeout: 0 }, (request, reply) => {
     const configuration = request.url === '/.well-known/openid-configuration';
     asked[configuration ? 'configuration' : 'keys']++;
     if (issuer.sick) {

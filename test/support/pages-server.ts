@@ -14,7 +14,7 @@ export class PagesServer {
   private readonly pages = new Map<string, Page>();
   /** Each request's Authorization header, by path. */
   readonly authorizations = new Map<string, string | undefined>();
-  private readonly server = createServer((request, response) => {
+  private readonly server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     const path = request.url ?? '';
     this.authorizations.set(path, request.headers.authorization);
     const { body, status = body === undefined ? 404 : 200, headers } = this.pages.get(path) ?? {};

@@ -11,7 +11,7 @@ export interface PrefixProxy {
 
 /** Starts a proxy for a service on a loopback port. `prefix` is a path such as `/unseen`. Other paths give 404. */
 export async function startPrefixProxy(port: number, prefix: string): Promise<PrefixProxy> {
-  const server = createServer((asked, answer) => {
+  const server = createServer({ keepAliveTimeout: 0 }, (asked, answer) => {
     const { method, url = '/', headers } = asked;
     if (!url.startsWith(`${prefix}/`)) {
       answer.writeHead(404).end();
