@@ -8,8 +8,14 @@ import { moveSlots } from './redis-slots.js';
 
 /** How long a slot stays half moved, in ms, so that calls reach it on both masters. */
 const HALF_WAY_MS = 15;
-/** A pause between rounds, in ms, in which all slots stay put and calls make progress. */
+/**
+ * Between rounds, all slots stay put until the masters have executed this many scripts, however slow the machine is.
+ * Otherwise a copy of a queue, which begins anew if its slot moves, might never end.
+ */
+const SCRIPTS_A_REST = 60;
+/** The mover checks that at this interval, in ms. After ten checks without a new script, no call needs the rest. */
 const REST_MS = 50;
+const IDLE_CHECKS = 10;
 /** The newest filters are those that tests use or create. */
 const NEWEST = 2;
 
@@ -50,8 +56,27 @@ export class SlotMover {
       const busy = await this.busySlots();
       const owned = await Promise.all(this.masters.map(({ client }) => slotsOf(client, busy)));
       for (const [at, slots] of owned.entries()) await this.moveOn(at, slots);
-      await sleep(REST_MS);
+      await this.rest();
     }
+  }
+
+  private async rest(): Promise<void> {
+    const first = await this.scripts();
+    let last = first;
+    for (let idle = 0; idle < IDLE_CHECKS && last < first + SCRIPTS_A_REST;) {
+      await sleep(REST_MS);
+      if (!this.running || this.holds > 0) return;
+      const now = await this.scripts();
+      idle = now === last ? idle + 1 : 0;
+      last = now;
+    }
+  }
+
+  /** The number of scripts that the masters have executed. */
+  private async scripts(): Promise<number> {
+    const stats = await Promise.all(this.masters.map(({ client }) => client.info('commandstats')));
+    const calls = stats.flatMap((text) => [...text.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm)]);
+    return calls.reduce((sum, [, count]) => sum + Number(count), 0);
   }
 
   private async moveOn(at: number, slots: readonly number[]): Promise<void> {
