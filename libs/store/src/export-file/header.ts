@@ -213,7 +213,6 @@ function refuseOtherLayers({ layers, geometry, capacity, errorRate }: ExportHead
   if (rate > errorRate * (1 + ROUNDING)) {
     throw new ExportFileError(`the layers' error rates add up to ${rate}, more than errorRate ${errorRate}`);
   }
-  let before = 0;
   for (const layer of layers) {
     const { hashScheme, hashes, pageCells, segments, spread } = layer.geometry;
     const same =
@@ -221,12 +220,11 @@ function refuseOtherLayers({ layers, geometry, capacity, errorRate }: ExportHead
       hashes === geometry.hashes &&
       pageCells === geometry.pageCells &&
       spread === geometry.spread;
-    if (!same || segments % geometry.segments !== 0 || segments < before) {
+    if (!same || segments % geometry.segments !== 0) {
       throw new ExportFileError(
-        "layers differ: each must match the first in hash scheme, hashes, page size and spread; its segment count must be a multiple of the first layer's and no smaller than the previous layer's",
+        "layers differ: each must match the first in hash scheme, hashes, page size and spread; its segment count must be a multiple of the first layer's",
       );
     }
-    before = segments;
   }
 }
 
