@@ -42,7 +42,7 @@ export function refuseDelay(
   const [limit, of] =
     ttlMs === undefined
       ? [maxAgeSeconds, `maxAgeSeconds of visited set "${name}"`]
-      : [ttlMs / 1_000, 'ttlSeconds of the request'];
+      : [ttlMs / 1_000, 'time to live of the URLs'];
   if (seconds < limit) return;
   throw invalid('#/delaySeconds', `delaySeconds must be less than ${limit}, the ${of}, not ${seconds}`);
 }

@@ -83,7 +83,7 @@ describe.each(STORES)('refusals of order and time over HTTP, $name store', ({ st
       ),
     );
     expect(await discover({ delaySeconds: 60, ttlSeconds: 60 })).toMatchObject(
-      refused('delaySeconds must be less than 60, the ttlSeconds of the request, not 60'),
+      refused('delaySeconds must be less than 60, the time to live of the URLs, not 60'),
     );
     expect(await stream(ageing, `delaySeconds=${DAY}`)).toMatchObject(refused('must be less than 86400'));
     expect(await ageing.batch('check', [url(1)])).toEqual(['unseen']);

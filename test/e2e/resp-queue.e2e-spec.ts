@@ -215,6 +215,9 @@ describe.each(BOTH_STORES)('UNSEEN.* over the Redis protocol, $name store', ({ s
     await expect(unseen('VISIT', ageing, 'TTL', 3_601, 'URLS', A)).rejects.toThrow(
       'ERR TTL must be at most 3600',
     );
+    await expect(unseen('DISCOVER', ageing, 'TTL', 60, 'DELAY', 60, 'URLS', B)).rejects.toThrow(
+      'ERR DELAY must be less than 60, the time to live of the URLs, not 60',
+    );
   });
 
   it('refuses bad options, and names the value and the limit', async () => {
