@@ -11,6 +11,8 @@ export interface RedisCluster {
   readonly servers: readonly RedisServer[];
   /** The initial replicas. The first master's replicas come first, then the second's, and so on. */
   readonly replicas: readonly RedisServer[];
+  /** Starts masters without slots, and introduces them to the cluster. */
+  addMasters(count: number): Promise<readonly RedisServer[]>;
   stop(): Promise<void>;
 }
 
@@ -38,14 +40,18 @@ interface Node {
 export async function startCluster(options: ClusterOptions = {}): Promise<RedisCluster> {
   const { masters = 3, replicas = 0, args = [], tls = false } = options;
   const count = masters * (1 + replicas);
-  const started = await Promise.allSettled(Array.from({ length: count }, () => startNode(args, tls)));
-  const nodes = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  const nodes: Node[] = [];
   const stop = async () => {
     await Promise.all(nodes.map(({ server }) => server.stop()));
   };
-  try {
+  const start = async (more: number) => {
+    const started = await Promise.allSettled(Array.from({ length: more }, () => startNode(args, tls)));
+    nodes.push(...started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])));
     const failed = started.find((result) => result.status === 'rejected');
     if (failed) throw failed.reason;
+  };
+  try {
+    await start(count);
     await join(nodes, masters);
   } catch (error) {
     await stop();
@@ -56,6 +62,12 @@ export async function startCluster(options: ClusterOptions = {}): Promise<RedisC
     nodes: nodes.slice(0, masters).map(({ port }) => `127.0.0.1:${port}`),
     servers: servers.slice(0, masters),
     replicas: servers.slice(masters),
+    async addMasters(more) {
+      const before = nodes.length;
+      await start(more);
+      await joinEmpty(nodes, before, masters);
+      return nodes.slice(before).map(({ server }) => server);
+    },
     stop,
   };
 }
@@ -83,14 +95,27 @@ async function join(nodes: readonly Node[], masters: number): Promise<void> {
       const [from, to] = slotRange(i, masters);
       await client.call('CLUSTER', 'ADDSLOTSRANGE', from, to);
     }
-    for (const { port, busPort } of nodes.slice(1)) {
-      await first.call('CLUSTER', 'MEET', '127.0.0.1', port, busPort);
-    }
+    await meet(first, nodes.slice(1));
     await untilFormed(clients, masters);
     await attachReplicas(clients, masters);
   } finally {
     for (const client of clients) client.disconnect();
   }
+}
+
+/** Introduces the nodes from `before` on, which get no slots, to the first. */
+async function joinEmpty(nodes: readonly Node[], before: number, masters: number): Promise<void> {
+  const clients = nodes.map(({ server }) => new Redis(server.port, '127.0.0.1'));
+  try {
+    await meet(clients[0] as Redis, nodes.slice(before));
+    await untilFormed(clients, masters);
+  } finally {
+    for (const client of clients) client.disconnect();
+  }
+}
+
+async function meet(first: Redis, nodes: readonly Node[]): Promise<void> {
+  for (const { port, busPort } of nodes) await first.call('CLUSTER', 'MEET', '127.0.0.1', port, busPort);
 }
 
 /** A master's first and last slots. */
