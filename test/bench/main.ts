@@ -28,6 +28,7 @@ import { markdown, thisMachine, updateMarkdown } from './report.js';
 import type { Group, Row } from './row.js';
 import { respGroup } from './resp-rows.js';
 import { scrapyGroup } from './scrapy-rows.js';
+import { segmentGroup } from './segment-rows.js';
 import { redisSingleGroup, singleGroup } from './single-rows.js';
 import { streamGroup } from './stream-rows.js';
 import { syncGroup } from './sync-rows.js';
@@ -58,6 +59,7 @@ const GROUPS: readonly Group[] = [
   singleGroup,
   frameworkGroup,
   inspectionGroup,
+  segmentGroup,
   memoryGroup,
   redisGroup,
   redisSingleGroup,

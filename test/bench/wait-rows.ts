@@ -1,16 +1,13 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { planGeometry, positionsOf, SEED_BYTES } from '#bloom';
-import type { Filter, Operation } from '#store';
+import { positionsOf } from '#bloom';
 import { RedisStore } from '#store/redis';
 import { startRedis } from '../support/redis-server.js';
 import { untilInStep } from '../support/redis-failover.js';
 import { redisVersion } from './redis-instance.js';
 import type { Group, Row } from './row.js';
 import { median } from './statistics.js';
+import { makeFilter, operation, TIMEOUT_MS } from './store-filter.js';
 
-const TIMEOUT_MS = 10_000;
 const ROUNDS = 5;
-const CAPACITY = 1_000_000;
 
 /** The call patterns: how many at a time, and how many new items in each. */
 const CASES = [
@@ -73,7 +70,7 @@ async function compare(stores: readonly RedisStore[], quick: boolean): Promise<R
 
 /** µs per call, as one of `atOnce` callers sees it. */
 async function timeOf(store: RedisStore, { items, atOnce, calls }: Case, quick: boolean): Promise<number> {
-  const filter = await makeFilter(store);
+  const filter = await makeFilter(store, store.segmentation);
   const each = Math.ceil((quick ? calls / 5 : calls) / atOnce);
   const from = performance.now();
   await Promise.all(
@@ -87,25 +84,4 @@ async function timeOf(store: RedisStore, { items, atOnce, calls }: Case, quick: 
   const taken = ((performance.now() - from) * 1_000) / each;
   await store.drop(filter.name, filter.kind, operation());
   return taken;
-}
-
-async function makeFilter(store: RedisStore): Promise<Filter> {
-  const sizing = { capacity: CAPACITY, errorRate: 1e-3, cellBits: 4 as const };
-  const { filter } = await store.create(
-    {
-      ...{ name: randomUUID(), kind: 'filter', type: 'counting', semantics: 'set', ...sizing },
-      geometry: planGeometry(sizing, store.segmentation),
-      seed: randomBytes(SEED_BYTES),
-    },
-    operation(),
-  );
-  return filter;
-}
-
-function operation(): Operation {
-  const now = Date.now();
-  return {
-    ...{ id: randomUUID(), origin: 'made', fingerprint: 'bench', repeat: false },
-    ...{ madeAt: now, deadline: now + TIMEOUT_MS },
-  };
 }
