@@ -1,17 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { planLayers, type Segmentation } from '#bloom';
-import { jemallocBytes, MAX_SEGMENT_BYTES } from '../segmentation.js';
+import { MAX_SEGMENT_BYTES, redisSegmentation } from '../segmentation.js';
 import { decodeHeader, encodeHeader } from './header.js';
 
-const OF_REDIS = {
-  maxSegmentBytes: MAX_SEGMENT_BYTES,
-  minSegmentBytes: 64 * 1024,
-  allocatedBytes: jemallocBytes,
-};
 const STORES: Readonly<Record<string, Segmentation>> = {
   embedded: { maxSegmentBytes: MAX_SEGMENT_BYTES, minSegments: 1, minSegmentBytes: 1 },
-  'a Redis server': { ...OF_REDIS, minSegments: 1 },
-  'a cluster of three masters': { ...OF_REDIS, minSegments: 15 },
+  'a Redis server': redisSegmentation(1),
+  'a cluster of three masters': redisSegmentation(3),
 };
 const HEADER = {
   id: '01234567-89ab-cdef-0123-456789abcdef',

@@ -4,7 +4,7 @@ import { deadlineIn } from '../clock.js';
 import { cannotGrow } from '../refusals.js';
 import { SYSTEM_RANDOM, type RandomSource } from '../random-source.js';
 import { DEFAULT_MAX_MARKS, DEFAULT_RECORD_BYTES } from '../retention.js';
-import { jemallocBytes, MAX_SEGMENT_BYTES } from '../segmentation.js';
+import { redisSegmentation } from '../segmentation.js';
 import {
   type Counters,
   type Credentials,
@@ -83,7 +83,6 @@ export interface RedisStoreOptions extends ConnectionOptions {
 
 const MAX_OPEN_FILTERS = 10_000;
 const DEFAULT_MAX_HOSTS = 1_000_000;
-const SEGMENTS_PER_MASTER = 4;
 /** Bytes of an instance's id. */
 const ID_BYTES = 8;
 
@@ -173,15 +172,8 @@ export class RedisStore implements Store {
     return new RedisStore(connection, options);
   }
 
-  /** One segment on a single server if it fits; on a cluster, a few per master. */
   get segmentation(): Segmentation {
-    const { masters } = this.connection;
-    return {
-      maxSegmentBytes: MAX_SEGMENT_BYTES,
-      minSegments: masters > 1 ? masters * SEGMENTS_PER_MASTER : 1,
-      minSegmentBytes: 64 * 1024,
-      allocatedBytes: jemallocBytes,
-    };
+    return redisSegmentation(this.connection.masters);
   }
 
   get runs(): number {
