@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { startRedis } from '../support/redis-server.js';
 import { startProcess, type ProcessOptions, type ServiceProcess } from '../support/service-process.js';
 import { statusOf } from '../support/status-of.js';
 import { until } from '../support/until.js';
@@ -119,6 +121,22 @@ describe('starting', () => {
     const fourth = await start({ DATA_DIR: join(first.dataDir, 'lock') });
     expect(await fourth.exit()).toBe(1);
     expect(fourth.stderr()).toMatch(/^Unseen cannot start: DATA_DIR "[^\n]+" cannot be used: [^\n]+\n$/);
+  });
+
+  it('refuses a Redis whose data has another key layout, in one line', async () => {
+    const redis = await startRedis();
+    try {
+      const client = new Redis(redis.port, '127.0.0.1');
+      await client.hset('unseen:{catalogue}:filters', '', '2');
+      client.disconnect();
+      const service = await start({ REDIS_URL: redis.url });
+      expect(await service.exit()).toBe(1);
+      expect(service.stderr()).toMatch(
+        /^Unseen cannot start: Redis cannot be used: Redis has data in key layout 2, and this [^\n]+\n$/,
+      );
+    } finally {
+      await redis.stop();
+    }
   });
 
   it('starts without Redis, and says so', async () => {

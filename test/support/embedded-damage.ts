@@ -1,6 +1,7 @@
 import { open } from 'lmdb';
 import { join } from 'node:path';
 import type { Filter } from '#store';
+import { FORMAT } from '../../libs/store/src/embedded/database/database.js';
 
 /** How another program, or the disk, has damaged a segment's cells. */
 export type Damage = 'missing' | 'short';
@@ -24,5 +25,13 @@ export async function damageBlock(
   if (!block) throw new Error(`segment ${segment} of ${filter.name} has no block to damage`);
   if (how === 'missing') await blocks.remove(key);
   else await blocks.put(key, block.subarray(0, -1));
+  await root.close();
+}
+
+/** Replaces the format version while the embedded store is closed, as another version of the service would. */
+export async function setFormat(dataDir: string, version: string): Promise<void> {
+  const root = open({ path: join(dataDir, 'data.mdb'), noSubdir: true });
+  const meta = root.openDB<Buffer, Buffer>({ name: 'meta', encoding: 'binary', keyEncoding: 'binary' });
+  await meta.put(FORMAT, Buffer.from(version));
   await root.close();
 }

@@ -96,7 +96,7 @@ export class SlotMover {
     );
     const newest = found
       .flat()
-      .filter((text) => text !== '')
+      .filter((text) => text.startsWith('{'))
       // Hundreds of entries are read in every round, so only the newest are parsed.
       .map((text) => ({ text, createdAt: Number(/"createdAt":(\d+)/.exec(text)?.[1]) }))
       .sort((a, b) => b.createdAt - a.createdAt)

@@ -109,6 +109,16 @@ export function dataLost(filter: Named): StoreError {
   );
 }
 
+/** The error if a newer or older version wrote the data in Redis. `reads` is the layout that this version uses. */
+export function otherLayout(version: string, reads: string): StoreError {
+  const layout = version === '' ? 'an earlier key layout' : `key layout ${version}`;
+  return new StoreError(
+    'STORE_UNAVAILABLE',
+    `Redis has data in ${layout}, and this version reads only key layout ${reads}. Start the version that wrote it, or use another Redis database`,
+    { isPublic: true },
+  );
+}
+
 export function keyReused({ id }: Operation): StoreError {
   return new StoreError(
     'IDEMPOTENCY_KEY_REUSED',

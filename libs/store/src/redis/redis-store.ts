@@ -165,11 +165,21 @@ export class RedisStore implements Store {
     this.credentials = new RedisCredentials(connection, timeoutMs);
   }
 
-  /** Resolves after the first attempt to connect, even if Redis is unavailable. The store keeps trying. */
+  /**
+   * Resolves after the first attempt to connect, even if Redis is unavailable. The store keeps trying. Throws StoreError
+   * if Redis has data in another key layout.
+   */
   static async open(options: RedisStoreOptions): Promise<RedisStore> {
     const connection = new Connection(options);
     await connection.firstTry();
-    return new RedisStore(connection, options);
+    const store = new RedisStore(connection, options);
+    // Without a connection, calls and readiness report the fault later.
+    const fault = connection.connected
+      ? await store.catalogue.layoutFault().catch(() => undefined)
+      : undefined;
+    if (!fault) return store;
+    await store.close();
+    throw fault;
   }
 
   get segmentation(): Segmentation {
@@ -227,7 +237,9 @@ export class RedisStore implements Store {
   }
 
   async readiness(): Promise<Readiness> {
-    const { warnings, ...readiness } = await redisReadiness(this.connection, this.options);
+    const { warnings, ...readiness } = await redisReadiness(this.connection, this.options, () =>
+      this.catalogue.layoutFault(),
+    );
     const { cramped } = this.growth;
     return { ...readiness, warnings: cramped > 0 ? [...warnings, cannotGrow(cramped)] : warnings };
   }

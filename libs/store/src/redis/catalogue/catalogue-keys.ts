@@ -2,7 +2,7 @@ import { StoreError } from '../../errors.js';
 import { joinAll } from '../../join-all.js';
 import type { FilterKind } from '../../port/index.js';
 import type { Connection } from '../connection/connection.js';
-import { CATALOGUE } from '../layout/keys.js';
+import { CATALOGUE, LAYOUT_VERSION } from '../layout/keys.js';
 import { countUsageScript, makeHashScript, makeNamesScript } from '../scripts/catalogue.js';
 
 /** A script's reply if it changed nothing because the usage must be counted first. */
@@ -37,9 +37,9 @@ export class CatalogueKeys {
     const { caller, made } = operations;
     const hashes = [caller.current, caller.previous, made.current, made.previous, usage];
     // Create this key first, because assertWhole relies on it.
-    await this.connection.mutate(makeHashScript, [filters], [], deadline);
+    await this.connection.mutate(makeHashScript, [filters], [LAYOUT_VERSION], deadline);
     await joinAll([
-      ...hashes.map((key) => this.connection.mutate(makeHashScript, [key], [], deadline)),
+      ...hashes.map((key) => this.connection.mutate(makeHashScript, [key], [''], deadline)),
       ...[...KINDS.map(names), unfinished, syncs].map((key) =>
         this.connection.mutate(makeNamesScript, [key], [], deadline),
       ),

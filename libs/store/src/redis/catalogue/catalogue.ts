@@ -2,13 +2,13 @@ import { type Clock, deadlineIn, msUntil } from '../../clock.js';
 import { StaleFilterError, StoreError } from '../../errors.js';
 import { joinAll } from '../../join-all.js';
 import { assertWithin } from '../../quota.js';
-import { busy, dataLost, keyExpired, keyReused, notFound } from '../../refusals.js';
+import { busy, dataLost, keyExpired, keyReused, notFound, otherLayout } from '../../refusals.js';
 import { RETENTION_MS } from '../../retention.js';
 import type { FilterKind, ListPage, Operation, Quota, Usage, Sync } from '../../port/index.js';
 import type { Connection } from '../connection/connection.js';
 import type { CatalogueEntry, EntryState } from '../layout/entry.js';
 import { RedisFilter } from '../layout/filter.js';
-import { CATALOGUE } from '../layout/keys.js';
+import { CATALOGUE, LAYOUT_VERSION } from '../layout/keys.js';
 import { windowBytes } from '../layout/operations.js';
 import { catalogueSetScript, COUNTED, nowScript, touchCatalogueScript } from '../scripts/catalogue.js';
 import { CatalogueKeys, UNCOUNTED } from './catalogue-keys.js';
@@ -92,9 +92,21 @@ export class Catalogue {
     return this.connection.clock;
   }
 
+  /** The error to throw if Redis has data in another key layout. */
+  async layoutFault(): Promise<StoreError | undefined> {
+    const { client } = this.connection;
+    const deadline = deadlineIn(this.timeoutMs);
+    return faultOf(await this.connection.repeat(() => client.hget(CATALOGUE.filters, ''), deadline));
+  }
+
+  /** Throws STORE_UNAVAILABLE if Redis has data in another layout. */
   async read(name: string, deadline = deadlineIn(this.timeoutMs)): Promise<EntryRead> {
     const { client } = this.connection;
-    const raw = (await this.connection.repeat(() => client.hget(CATALOGUE.filters, name), deadline)) ?? '';
+    const read = () => client.hmget(CATALOGUE.filters, '', name);
+    const [version = null, found] = await this.connection.repeat(read, deadline);
+    const fault = faultOf(version);
+    if (fault) throw fault;
+    const raw = found ?? '';
     if (raw === '') await this.keys.assertWhole(deadline);
     return { raw, entry: raw === '' ? undefined : (JSON.parse(raw) as CatalogueEntry) };
   }
@@ -169,7 +181,12 @@ export class Catalogue {
     if (record.fingerprint !== operation.fingerprint) throw keyReused(operation);
     // An earlier attempt wrote the record, but may have failed because too few replicas had it. This attempt must wait
     // for them too.
-    await this.connection.mutate(touchCatalogueScript, [CATALOGUE.filters], [], operation.deadline);
+    await this.connection.mutate(
+      touchCatalogueScript,
+      [CATALOGUE.filters],
+      [LAYOUT_VERSION],
+      operation.deadline,
+    );
     return record;
   }
 
@@ -280,6 +297,11 @@ const CHANGES = {
 /** The error while another operation changes the entry. */
 export function underWay(entry: CatalogueEntry): StoreError {
   return busy(entry, CHANGES[entry.state]);
+}
+
+/** The error for a layout's version, which is null before the first filter is created. */
+function faultOf(version: string | null): StoreError | undefined {
+  return version === null || version === LAYOUT_VERSION ? undefined : otherLayout(version, LAYOUT_VERSION);
 }
 
 function isUsage(reply: unknown): reply is [filters: number, bytes: number] {

@@ -5,8 +5,16 @@ import { joinAll } from '../../join-all.js';
 import type { Readiness } from '../../port/index.js';
 import type { Connection, ConnectionOptions } from './connection.js';
 
-/** Whether Redis can serve, and warnings about settings that can lose data. */
-export async function redisReadiness(connection: Connection, options: ConnectionOptions): Promise<Readiness> {
+/**
+ * Whether Redis can serve, and warnings about settings that can lose data.
+ *
+ * @param faultInData finds out why this version can't use the data in Redis, if so.
+ */
+export async function redisReadiness(
+  connection: Connection,
+  options: ConnectionOptions,
+  faultInData: () => Promise<Error | undefined>,
+): Promise<Readiness> {
   const unready = { ready: false, reason: 'Redis does not answer', warnings: [] };
   if (!connection.connected) return { ...unready, reason: connection.fault };
   try {
@@ -18,6 +26,8 @@ export async function redisReadiness(connection: Connection, options: Connection
       const info = await connection.repeat(() => client.cluster('INFO'), deadline);
       if (field(info, 'cluster_state') !== 'ok') return { ...unready, reason: 'the Redis cluster is down' };
     }
+    const fault = await faultInData();
+    if (fault) return { ...unready, reason: fault.message };
     const found = await joinAll(
       nodes.map((node) => connection.repeat(() => nodeWarnings(node, options), deadline)),
     );

@@ -38,7 +38,8 @@ import calculateSlot from 'cluster-key-slot';
  *
  * The catalogue, under its own hash tag:
  *
- *   unseen:{catalogue}:filters                              name -> description (hash of JSON)
+ *   unseen:{catalogue}:filters                              name -> description (hash of JSON), and '' -> the version
+ *                                                           of this layout
  *   unseen:{catalogue}:names:<kind>                         names in order (sorted set, all scores 0)
  *   unseen:{catalogue}:unfinished                           names being created or dropped (sorted set, likewise)
  *   unseen:{catalogue}:usage                                prefix of names -> how many, and their bytes (hash)
@@ -84,6 +85,9 @@ export type OperationKeys = Readonly<
 >;
 
 const SLOTS = 16_384;
+
+/** Increases with each change after which older or newer instances could misread keys. */
+export const LAYOUT_VERSION = '1';
 
 export const CATALOGUE = {
   filters: 'unseen:{catalogue}:filters',

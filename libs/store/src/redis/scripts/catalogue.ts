@@ -7,12 +7,12 @@ import { CAN_ROTATE, NOW, type Script } from './script.js';
 /** Value of the usage key's field '' once the usage has been counted. */
 export const COUNTED = 'counted';
 
-/** Creates a hash that is never empty. KEYS: 1 the hash. */
+/** Creates a hash that is never empty. KEYS: 1 the hash. ARGV: 1 the value of its field ''. */
 export const makeHashScript: Script = {
   name: 'unseenMakeHash',
   numberOfKeys: 1,
   lua: `#!lua flags=allow-oom
-return redis.call('HSETNX', KEYS[1], '', '')`,
+return redis.call('HSETNX', KEYS[1], '', ARGV[1])`,
 };
 
 /** Creates a sorted set of names that is never empty. KEYS: 1 the sorted set. */
@@ -23,12 +23,15 @@ export const makeNamesScript: Script = {
 return redis.call('ZADD', KEYS[1], 'NX', 0, '')`,
 };
 
-/** Changes nothing, but is a write: WAIT covers only the writes of its own connection. */
+/**
+ * Changes nothing, but is a write: WAIT covers only the writes of its own connection. KEYS: 1 filters. ARGV: 1 the
+ * value of its field ''.
+ */
 export const touchCatalogueScript: Script = {
   name: 'unseenTouchCatalogue',
   numberOfKeys: 1,
   lua: `#!lua flags=allow-oom
-return redis.call('HSET', KEYS[1], '', '')`,
+return redis.call('HSET', KEYS[1], '', ARGV[1])`,
 };
 
 /**
