@@ -270,6 +270,19 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     expect(tally(await add(subject.store, current, many.slice(0, 5)), 1)).toBeGreaterThan(0);
   });
 
+  it('the limit applies to the set’s layers and to a sync’s: URLs that only the sync lists take no room in the set', async () => {
+    await subject.reopen({ maxHidden: 2 });
+    const filter = await make({});
+    const calls = new SyncCalls(subject);
+    await add(subject.store, filter, ['a', 'b']);
+    const sync = await calls.open(filter);
+    await calls.keep(filter, sync, ['listed']);
+    expect(await remove(subject.store, filter, ['a', 'b', 'listed'])).toEqual([1, 1, 1]);
+    await add(subject.store, filter, ['c', 'd', 'e']);
+    await expectRefusal(remove(subject.store, filter, ['c', 'd', 'e']), 'STORE_FULL');
+    expect(await remove(subject.store, filter, ['c', 'd'])).toEqual([1, 1]);
+  });
+
   it('a sync keeps the ages of known URLs, and gives a full age to new URLs and to URLs visited during it', async () => {
     const filter = await make({ segmentation: SEGMENTED });
     const calls = new SyncCalls(subject);

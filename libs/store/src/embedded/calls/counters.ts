@@ -23,6 +23,7 @@ import { writeHidden } from '../filters/hidden-rows.js';
 import { addBatch, checkBatch, countBatch, removeBatch } from '../items/batches.js';
 import type { Outcome } from '../items/cell-kind.js';
 import { layersNeeded, layersNeededBy } from '../items/layers-needed.js';
+import { claims, positionsOn } from '../items/passes.js';
 import { indexesOf, put } from '../items/subsets.js';
 import type { LayerState } from '../layers/layer-state.js';
 import { JournalOperation } from '../journal/journal.js';
@@ -205,15 +206,17 @@ function costOf({ perHost }: Filter, { count }: Positions, queued: boolean): num
 }
 
 /**
- * Throws STORE_FULL if the batch might bring the hidden items above `most`. Only items that a layer claims are ever
- * hidden.
+ * Throws STORE_FULL if the batch might bring the hidden items of the filter's or the sync's layers above `most`. Only
+ * items that these layers claim are ever hidden in them.
  */
 function assertRoomToHide(state: FilterState, positions: Positions, most: number): void {
-  const hidden = Math.max(...state.stacks.map(({ age }) => age?.hidden.size ?? 0));
-  if (hidden + positions.count <= most || !state.stack.age) return;
-  let claimed = 0;
-  for (const present of checkBatch(state, positions)) claimed += present;
-  if (hidden + claimed > most) throw hidingFull(state.filter, hidden, most);
+  for (const stack of state.stacks) {
+    const hidden = stack.age?.hidden.size ?? 0;
+    if (!stack.age || hidden + positions.count <= most) continue;
+    let claimed = 0;
+    for (const present of claims(stack, positionsOn(stack, state.stack, positions))) claimed += present;
+    if (hidden + claimed > most) throw hidingFull(state.filter, hidden, most);
+  }
 }
 
 /**
