@@ -156,6 +156,7 @@ describeFound(`the chart${why}`, () => {
       set('ingress.enabled=true', 'ingress.hosts=["a"]'),
       /ingress\/enabled/,
     ],
+    ['a public Service without keys', 'open', set('service.type="LoadBalancer"'), /service\/type/],
     ['an issuer without an audience', 'sentinel', set('auth.oidc.audience=""'), /auth\/oidc\/audience/],
     ['tokens for a service without keys', 'sentinel', set('auth.mode="none"'), /auth\/oidc\/issuer/],
     [
@@ -173,6 +174,18 @@ describeFound(`the chart${why}`, () => {
     ],
   ])('refuses %s', async (_, name, args, message) => {
     await expect(render(valuesOf(name), ...args)).rejects.toThrow(message);
+  });
+
+  it('renders as docs/kubernetes.md installs and upgrades it', async () => {
+    const page = readFileSync(join('docs', 'kubernetes.md'), 'utf8');
+    const commands = page.match(/^helm (?:install|upgrade) (?:.*\\\n)*.*$/gm) ?? [];
+    expect(commands.length).toBeGreaterThan(3);
+    for (const command of commands) {
+      // Only the embedded store has maintenance.
+      const values = valuesOf(command.includes('maintenance') ? 'embedded' : 'redis');
+      const here = command.replace(/^helm \w+/, `"${helm}" template`).replace('values.yaml', values);
+      await run('bash', ['-c', here]);
+    }
   });
 
   it('asks for keys unless the values say otherwise', async () => {

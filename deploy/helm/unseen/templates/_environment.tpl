@@ -1,6 +1,6 @@
 {{- /*
-The environment of the service, from typed values. test/deploy/manifests.spec.ts holds that each variable is a setting
-in docs/settings.md, and that each setting has one place in the values.
+The environment of the service, from typed values. test/deploy/manifests.e2e-spec.ts holds that each setting in
+docs/settings.md has one place in the values.
 */ -}}
 {{- define "unseen.environment" -}}
 {{- $redis := .Values.redis -}}
