@@ -135,7 +135,7 @@ describe('the manifests of the embedded store', () => {
       });
     const refused = await startWith(join(folder, 'other'));
     expect(await refused.exit()).toBe(1);
-    const service = await startWith(join(DATA_DIR, '*'));
+    const service = await startWith(`${DATA_DIR}*`);
     const url = await service.url();
     expect(await statusOf(`${url}/readyz`)).toBe(200);
     const body = JSON.stringify({ name: 'crawl', capacity: 1_000 });
