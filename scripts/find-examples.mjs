@@ -12,11 +12,11 @@ export function findExamples() {
   return readdirSync(FOLDER)
     .map((name) => ({ name, folder: join(FOLDER, name) }))
     .filter(({ folder }) => existsSync(join(folder, 'package-lock.json')))
-    .map((example) => ({ ...example, installed: isInstalled(example.folder) }));
+    .map((example) => ({ ...example, installed: packagesInstalled(example.folder) }));
 }
 
-/** True if npm finished installing, since it writes its own lock file last. */
-function isInstalled(folder) {
+/** True if npm finished installing a folder's packages, since it writes its own lock file last. */
+export function packagesInstalled(folder) {
   const written = join(folder, 'node_modules', '.package-lock.json');
   return (
     existsSync(written) && statSync(written).mtimeMs >= statSync(join(folder, 'package-lock.json')).mtimeMs

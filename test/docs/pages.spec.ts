@@ -72,8 +72,11 @@ describe.each(PAGES)('%s', (page) => {
     const text = readFileSync(page, 'utf8');
     expect(filesNamedIn(text).filter((name) => !exists(name))).toEqual([]);
     // Test commands may contain only the start of a path.
-    const paths = [...text.matchAll(/`((?:libs|scripts|src|test)\/[\w./-]+)`/g)].map(([, path = '']) => path);
-    expect(paths.filter((path) => !FILES.some((file) => file.startsWith(path)))).toEqual([]);
+    const paths = [...text.matchAll(/`((?:deploy|libs|scripts|src|test)\/[\w./-]+)`/g)].map(
+      ([, path = '']) => path,
+    );
+    const isFound = (path: string) => existsSync(path) || FILES.some((file) => file.startsWith(path));
+    expect(paths.filter((path) => !isFound(path))).toEqual([]);
   });
 });
 

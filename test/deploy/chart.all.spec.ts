@@ -1,0 +1,227 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { findHelm } from '../../scripts/find-helm.mjs';
+import { CHART, committed, EXAMPLES, manifestsIn, type Manifest } from './manifests.js';
+
+const run = promisify(execFile);
+
+const { folder, installed, path: helm, version } = findHelm();
+const isFound = installed && version !== undefined;
+const describeFound = isFound ? describe : describe.skip;
+const why = isFound ? '' : ' (skipped: no Helm; npm run tools:ensure -- helm installs it)';
+
+const TSC = resolve('node_modules', '@typescript', 'native', 'bin', 'tsc');
+const TYPES = '--ignoreConfig --noEmit --strict --skipLibCheck --module nodenext --target es2023'.split(' ');
+
+/** The manifests that Helm renders. Throws with Helm's message if it refuses the values. */
+async function render(values: string, ...args: string[]): Promise<string> {
+  const { stdout } = await run(helm, [
+    'template',
+    'unseen',
+    CHART,
+    '--namespace',
+    'crawl',
+    '-f',
+    values,
+    ...args,
+  ]);
+  return stdout;
+}
+
+const valuesOf = (name: string) => EXAMPLES.find((example) => example.name === name)!.values;
+
+/** The package with the types of an API group. */
+function packageOf(apiVersion: string): string {
+  const [group] = apiVersion.split('/');
+  const packages: Record<string, string> = {
+    'keda.sh': '@kubernetes-models/keda',
+    'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
+  };
+  return `${packages[group ?? ''] ?? 'kubernetes-models'}/${apiVersion}`;
+}
+
+/** A program that validates manifests. Its types refuse fields that the API does not have. */
+function validator(manifests: readonly Manifest[]): string {
+  const lines = manifests.map(({ apiVersion, kind, ...rest }, i) => [
+    `import { ${kind} as Kind${i} } from '${packageOf(apiVersion)}';`,
+    `new Kind${i}(${JSON.stringify(rest, null, 1)}).validate();`,
+  ]);
+  return lines.flat().join('\n');
+}
+
+describeFound(`the chart${why}`, () => {
+  let programs: string;
+  beforeAll(async () => {
+    // Programs find the packages from a folder below them.
+    const cache = join(folder, 'node_modules', '.cache');
+    await mkdir(cache, { recursive: true });
+    programs = await mkdtemp(join(cache, 'manifests-'));
+  });
+  afterAll(() => rm(programs, { recursive: true, force: true }));
+
+  /** Validates manifests by the types and the schemas of Kubernetes' API. Returns the errors. */
+  async function errorsIn(name: string, manifests: readonly Manifest[]): Promise<string> {
+    const program = join(programs, `${name}.mts`);
+    const text = validator(manifests);
+    await writeFile(program, text);
+    await writeFile(join(programs, `${name}.mjs`), text);
+    const outcomes = [
+      run(process.execPath, [TSC, ...TYPES, program]),
+      run(process.execPath, [join(programs, `${name}.mjs`)]),
+    ].map((outcome) =>
+      outcome.then(
+        () => '',
+        (error: unknown) => (error as { stdout: string; stderr: string }).stdout + (error as Error).message,
+      ),
+    );
+    return (await Promise.all(outcomes)).join('');
+  }
+
+  describe.each(EXAMPLES)('with the values of the example $name', ({ name, values, rendered }) => {
+    it('renders the committed manifests', async () => {
+      const text = await render(values);
+      if (process.env.UPDATE_MANIFESTS === '1') await writeFile(rendered, text);
+      expect(text).toBe(readFileSync(rendered, 'utf8'));
+    });
+
+    it('renders manifests that Kubernetes’ API accepts', async () => {
+      expect(await errorsIn(name, committed(name))).toBe('');
+    });
+
+    it('passes helm lint', async () => {
+      await run(helm, ['lint', '--strict', CHART, '-f', values]);
+    });
+  });
+
+  it('comes with a KEDA example that KEDA’s API accepts', async () => {
+    const text = readFileSync(join('deploy', 'keda', 'crawl-workers.yaml'), 'utf8');
+    expect(await errorsIn('keda', manifestsIn(text))).toBe('');
+  });
+
+  it('is checked for unknown fields, wrong types and missing fields', async () => {
+    const budget = committed('redis').find(({ kind }) => kind === 'PodDisruptionBudget')!;
+    const { spec } = budget as Manifest & { spec: object };
+    expect(await errorsIn('unknown', [{ ...budget, ...{ spec: { ...spec, minAvailible: 1 } } }])).toContain(
+      `'"minAvailible"' does not exist`,
+    );
+    expect(await errorsIn('wrong', [{ ...budget, ...{ spec: { ...spec, selector: 'all' } } }])).toContain(
+      'data/spec/selector must be object',
+    );
+    const ingress = committed('cluster').find(({ kind }) => kind === 'Ingress')!;
+    expect(await errorsIn('missing', [{ ...ingress, ...{ spec: { rules: [{ http: {} }] } } }])).toContain(
+      'must have required property paths',
+    );
+  });
+
+  const set = (...pairs: string[]) => pairs.flatMap((pair) => ['--set-json', pair]);
+
+  it.each<[string, string, string[], RegExp]>([
+    ['no image', 'redis', set('image.repository=""'), /image\/repository/],
+    ['an unknown name', 'redis', set('replicaCount=3'), /replicaCount/],
+    ['two embedded pods', 'embedded', set('replicas=2'), /replicas/],
+    ['an embedded store with a Redis URL', 'embedded', set('redis.url="redis://h"'), /redis\/url/],
+    [
+      'an embedded store with a setting of Redis',
+      'embedded',
+      set('settings.REDIS_TIMEOUT_MS=1000'),
+      /REDIS_TIMEOUT_MS/,
+    ],
+    [
+      'a setting of the embedded store with Redis',
+      'redis',
+      set('settings.EMBEDDED_FSYNC=true'),
+      /EMBEDDED_FSYNC/,
+    ],
+    ['maintenance with Redis', 'redis', set('maintenance=true'), /maintenance/],
+    ['Redis without an address', 'redis', set('redis.existingSecret=""'), /redis/],
+    ['a Redis URL and a Secret with another', 'redis', set('redis.url="redis://h"'), /redis/],
+    ['a password in a Redis URL', 'open', set('redis.url="redis://:secret@h"'), /redis\/url/],
+    ['Redis and Sentinels', 'open', set('redis.sentinel.nodes=["a:1"]'), /redis\/sentinel\/nodes/],
+    ['Redis and a cluster', 'open', set('redis.cluster=["a:1"]'), /redis\/cluster/],
+    ['Sentinels and a cluster', 'sentinel', set('redis.cluster=["a:1"]'), /redis\/cluster/],
+    ['Sentinels without a master', 'sentinel', set('redis.sentinel.master=""'), /redis\/sentinel\/master/],
+    ['a cluster without nodes', 'cluster', set('redis.cluster=[]'), /redis\/cluster/],
+    ['a node without a port', 'cluster', set('redis.cluster=["a"]'), /redis\/cluster/],
+    ['a Redis user without a password', 'cluster', set('redis.existingSecret=""'), /redis\/existingSecret/],
+    ['TLS files with a URL that does not encrypt', 'open', set('redis.tls.enabled=true'), /redis\/url/],
+    ['a certificate without its key', 'cluster', set('redis.tls.keyKey=""'), /redis\/tls\/keyKey/],
+    ['another way to admit callers', 'redis', set('auth.mode="open"'), /auth\/mode/],
+    [
+      'an Ingress to a service without keys',
+      'open',
+      set('ingress.enabled=true', 'ingress.hosts=["a"]'),
+      /ingress\/enabled/,
+    ],
+    ['a public Service without keys', 'open', set('service.type="LoadBalancer"'), /service\/type/],
+    ['an issuer without an audience', 'sentinel', set('auth.oidc.audience=""'), /auth\/oidc\/audience/],
+    ['tokens for a service without keys', 'sentinel', set('auth.mode="none"'), /auth\/oidc\/issuer/],
+    [
+      'scrapes without a key',
+      'cluster',
+      set('serviceMonitor.keySecret.name=""'),
+      /serviceMonitor\/keySecret\/name/,
+    ],
+    ['an unknown setting', 'redis', set('settings.MAX_BATCH=1'), /MAX_BATCH/],
+    [
+      'a setting of the chart as extraEnv',
+      'redis',
+      set('extraEnv=[{"name":"AUTH","value":"none"}]'),
+      /extraEnv/,
+    ],
+  ])('refuses %s', async (_, name, args, message) => {
+    await expect(render(valuesOf(name), ...args)).rejects.toThrow(message);
+  });
+
+  it('renders as docs/kubernetes.md installs and upgrades it', async () => {
+    const page = readFileSync(join('docs', 'kubernetes.md'), 'utf8');
+    const commands = page.match(/^helm (?:install|upgrade) (?:.*\\\n)*.*$/gm) ?? [];
+    expect(commands.length).toBeGreaterThan(3);
+    for (const command of commands) {
+      // Only the embedded store has maintenance.
+      const values = valuesOf(command.includes('maintenance') ? 'embedded' : 'redis');
+      const here = command.replace(/^helm \w+/, `"${helm}" template`).replace('values.yaml', values);
+      await run('bash', ['-c', here]);
+    }
+  });
+
+  it('asks for keys unless the values say otherwise', async () => {
+    const args = set('image.repository="unseen"', 'redis.url="redis://redis"');
+    const text = await render(join(CHART, 'values.yaml'), ...args);
+    expect(text).toMatch(/name: AUTH\n\s+value: keys\n/);
+  });
+
+  it('has no budget that would block the drain of a node with the only pod', async () => {
+    const kinds = async (replicas: number) =>
+      manifestsIn(await render(valuesOf('redis'), ...set(`replicas=${replicas}`))).map(({ kind }) => kind);
+    expect(await kinds(2)).toContain('PodDisruptionBudget');
+    expect(await kinds(1)).not.toContain('PodDisruptionBudget');
+  });
+
+  it('keeps the volume, and not the service, in maintenance', async () => {
+    const text = await render(valuesOf('embedded'), ...set('maintenance=true'));
+    expect(text).toContain('mountPath: /data\n');
+    expect(text).toContain('sleep infinity');
+    expect(text).not.toContain('livenessProbe');
+    expect(await errorsIn('maintenance', manifestsIn(text))).toBe('');
+  });
+
+  it('renders IPv6 addresses, an existing claim and a Redis port that a NetworkPolicy admits', async () => {
+    const ipv6 = await render(
+      valuesOf('open'),
+      ...set('ipFamily="IPv6"', 'redis.url="redis://redis:7001/0"'),
+    );
+    expect(ipv6).toContain('value: "::"');
+    expect(ipv6).toContain('value: "[$(POD_IP)],unseen,');
+    expect(ipv6).toContain('- port: 7001\n');
+    const claimed = await render(valuesOf('embedded'), ...set('persistence.existingClaim="old"'));
+    expect(claimed).toContain('claimName: old');
+    expect(claimed).not.toContain('volumeClaimTemplates');
+    for (const [name, text] of Object.entries({ ipv6, claimed })) {
+      expect(await errorsIn(name, manifestsIn(text))).toBe('');
+    }
+  });
+});
