@@ -25,10 +25,11 @@ function scripted(...measurements: readonly Costs[]): GuardGroup & { taken: numb
   };
 }
 
-/** Runs the guard. Returns the failed rows and the guard's output. */
-async function run(group: GuardGroup): Promise<{ fallen: string[]; said: string }> {
+/** Runs the guard while others use these shares of the CPU, in turn. Returns the failed rows and the guard's output. */
+async function run(group: GuardGroup, ...busy: number[]): Promise<{ fallen: string[]; said: string }> {
   const lines: string[] = [];
-  const fallen = await runGuard([group], BASELINE, (line) => lines.push(line));
+  const others = () => Promise.resolve(busy.shift() ?? 0);
+  const fallen = await runGuard([group], BASELINE, (line) => lines.push(line), others);
   return { fallen: fallen.map(({ row, measured }) => `${row} ${measured}`), said: lines.join('\n') };
 }
 
@@ -75,6 +76,21 @@ describe('a run of the guard', () => {
     const group = scripted(costing({ a: 2, b: 1 }), costing({ a: 1, b: 2 }));
     expect((await run(group)).fallen).toEqual([]);
     expect(group.taken).toBe(2);
+  });
+
+  it('does not judge a row if others were busy before or after each measurement, and says so', async () => {
+    const slow = costing({ a: 2, b: 1 });
+    const group = scripted(slow, slow, slow, slow, slow);
+    const { fallen, said } = await run(group, 0.9, 0, 0, 0.9, 0.9, 0.9, 0.4, 0.1, 0.1, 0.5);
+    expect(fallen).toEqual([]);
+    expect(said).toContain('not judged, because other processes used 40 % of the CPU: a');
+    expect(group.taken).toBe(5);
+  });
+
+  it('fails a row if one of the measurements was made on a quiet machine', async () => {
+    const slow = costing({ a: 2, b: 1 });
+    const busy = [0.9, 0.9, 0.9, 0.9, 0.1, 0.15, 0.9, 0.9, 0.9, 0.9];
+    expect((await run(scripted(slow, slow, slow, slow, slow), ...busy)).fallen).toEqual(['a 2']);
   });
 
   it('names skipped groups, with the reasons', async () => {

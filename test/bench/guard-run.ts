@@ -11,23 +11,31 @@ export interface GuardGroup {
 
 /** A row fails only if the minimum costs of this many measurements exceed its limit. */
 const ATTEMPTS = 5;
+/** While others use more than this share of the CPU, they raise a row's cost by up to half, and a yardstick's less. */
+const QUIET = 0.15;
 
 /**
  * Measures every group, and again while a row exceeds its limit. Returns the rows that still exceed it, with their
- * ratios from the minimum costs.
+ * ratios from the minimum costs. Doesn't judge these rows if other processes were busy during all measurements.
+ *
+ * `others` returns the share of the CPU, 0 to 1, that other processes use now.
  */
 export async function runGuard(
   groups: readonly GuardGroup[],
   baseline: Ratios,
   say: (line: string) => void,
+  others: () => Promise<number>,
 ): Promise<Fall[]> {
   const fallen: Fall[] = [];
   for (const group of available(groups, say)) {
     let costs: Costs = {};
     let open: Fall[] = [];
     let rows = group.rows;
+    let leastBusy = 1;
     for (let attempt = 1; attempt <= ATTEMPTS && rows.length > 0; attempt++) {
+      const before = await others();
       costs = least(costs, await group.measure());
+      leastBusy = Math.min(leastBusy, Math.max(before, await others()));
       const measured = ratiosOf(costs);
       for (const row of rows) say(line(row, measured, baseline));
       open = falls(rows, baseline, measured);
@@ -35,7 +43,9 @@ export async function runGuard(
       if (rows.length > 0 && attempt < ATTEMPTS)
         say(`  beyond the limit, measured again: ${rows.join(', ')}`);
     }
-    fallen.push(...open);
+    if (leastBusy <= QUIET) fallen.push(...open);
+    else if (open.length > 0)
+      say(`  not judged, because other processes used ${percent(leastBusy)} of the CPU: ${rows.join(', ')}`);
   }
   return fallen;
 }
@@ -76,5 +86,7 @@ function line(row: string, measured: Ratios, baseline: Ratios): string {
   const [now, before] = [measured[row] ?? NaN, baseline[row] ?? NaN];
   return `${row}: ${rounded(now)}, baseline ${rounded(before)}: ${rounded((100 * now) / before)} %`;
 }
+
+const percent = (share: number) => `${Math.round(100 * share)} %`;
 
 const rounded = (value: number) => String(Number(value.toPrecision(3)));

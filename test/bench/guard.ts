@@ -3,6 +3,7 @@ import { assertSameRows, TOLERANCE, type Baseline, type Fall } from './guard-lim
 import type { GuardOptions } from './guard-options.js';
 import { guardGroups } from './guard-rows.js';
 import { measureBaseline, runGuard } from './guard-run.js';
+import { busyShare } from './process-usage.js';
 import { thisMachine } from './report.js';
 
 const FILE = 'test/bench/guard-baseline.json';
@@ -26,7 +27,7 @@ export async function guard({ update }: GuardOptions): Promise<number> {
     groups.flatMap(({ rows }) => rows),
     baseline.ratios,
   );
-  const fallen = await runGuard(groups, baseline.ratios, (line) => console.log(line));
+  const fallen = await runGuard(groups, baseline.ratios, (line) => console.log(line), busyShare);
   for (const fall of fallen) console.error(failure(fall));
   if (fallen.length > 0) console.error(provenance(baseline));
   return fallen.length > 0 ? 1 : 0;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
-import { cpuMicros, listensOn } from './process-usage.js';
+import { cpuMicros, listensOn, shareBetween } from './process-usage.js';
 
 const LINUX = process.platform === 'linux';
 
@@ -25,4 +25,9 @@ const LINUX = process.platform === 'linux';
     expect(sum).toBeGreaterThan(0);
     expect(cpuMicros(process.pid)).toBeGreaterThan(before);
   });
+});
+
+it('tells the share of all cores’ time in which they were not idle', () => {
+  const core = (user: number, idle: number) => ({ times: { user, nice: 0, sys: 0, idle, irq: 0 } });
+  expect(shareBetween([core(0, 0), core(7, 5)], [core(100, 0), core(57, 55)])).toBe(0.75);
 });

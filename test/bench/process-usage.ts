@@ -1,8 +1,11 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { cpus, type CpuInfo } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Linux reports the times of whole processes in hundredths of a second, whatever the kernel's own clock rate. */
 const TICK_US = 10_000;
 const KIB = 1024;
+const SAMPLE_MS = 500;
 /** State of a socket in /proc/net/tcp. */
 const LISTENING = '0A';
 
@@ -30,6 +33,25 @@ function tickMicros(pid: number): number {
   // The command's name, in parentheses, may contain anything. The third field follows it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * TICK_US;
+}
+
+/** The share of the CPU, 0 to 1, that other processes use while this process sleeps. */
+export async function busyShare(): Promise<number> {
+  const before = cpus();
+  await sleep(SAMPLE_MS);
+  return shareBetween(before, cpus());
+}
+
+type Core = Pick<CpuInfo, 'times'>;
+
+/** The share of all cores' time in which they were not idle. */
+export function shareBetween(before: readonly Core[], after: readonly Core[]): number {
+  const sum = (cores: readonly Core[], idleOnly: boolean): number =>
+    cores
+      .flatMap(({ times }) => (idleOnly ? [times.idle] : Object.values(times)))
+      .reduce((total, each) => total + each, 0);
+  const idle = sum(after, true) - sum(before, true);
+  return 1 - idle / (sum(after, false) - sum(before, false));
 }
 
 /** CPU time of this process, in µs. */
