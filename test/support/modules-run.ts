@@ -23,7 +23,9 @@ interface Coverage {
 
 const PACKAGE = /^file:.*?\/node_modules\/((?:@[^/]+\/)?[^./][^/]*)\//;
 /** esbuild makes a function of each module, and names it by the module's path. */
-const MODULE = /^(?:node_modules|src|libs)\//;
+const MODULE = /\/.*\.\w+$/;
+/** What precedes `node_modules` if that is a link to another folder. */
+const BEFORE_PACKAGES = /^.*\b(?=node_modules\/)/;
 
 /** Starts a service, and stops it after `use`. */
 export async function modulesRun(
@@ -44,7 +46,7 @@ export async function modulesRun(
     const bundled = scripts
       .flatMap(({ functions }) => functions)
       .filter(({ functionName, ranges }) => MODULE.test(functionName) && (ranges[0]?.count ?? 0) > 0)
-      .map(({ functionName }) => functionName);
+      .map(({ functionName }) => functionName.replace(BEFORE_PACKAGES, ''));
     return { bundled, packages: [...new Set(packages)] };
   } finally {
     await service.clean();
