@@ -8,9 +8,8 @@ COPY libs libs
 COPY src src
 COPY scripts scripts
 COPY test test
-# npm keeps TypeScript (24 MB) as an optional peer of @nestjs/swagger, but only its compiler plugin uses it.
-RUN npm run build && npm prune --omit=dev --ignore-scripts && \
-  rm -rf node_modules/typescript node_modules/.bin/tsc node_modules/.bin/tsserver
+# The build also compiles the programs for this version of Node, and bundles most packages.
+RUN npm run build && npm prune --omit=dev --ignore-scripts
 
 FROM node:24.21.0-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/data
@@ -18,8 +17,7 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist/dashboard dist/dashboard
-COPY --from=build /app/dist/libs dist/libs
-COPY --from=build /app/dist/src dist/src
+COPY --from=build /app/dist/service dist/service
 # The default list of the demo.
 COPY test/data test/data
 RUN mkdir /data && chown node:node /data
@@ -30,4 +28,4 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # The service listens on all addresses, so it needs AUTH=keys (docker run --env AUTH=keys), or AUTH=none as in
 # docker-compose.yml.
-CMD ["node", "dist/src/main.js"]
+CMD ["node", "dist/service/main.js"]

@@ -1,6 +1,6 @@
 /**
- * Builds the service with its command line, the client, and the dashboard, in parallel. Leaves type checks, which would
- * take three times as long, to `npm run types`.
+ * Builds the service with its command line, the programs for measurements, the client, and the dashboard, in parallel.
+ * Leaves type checks, which would take three times as long, to `npm run types`.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -30,7 +30,8 @@ async function clientAndDashboard() {
 
 // Removes outputs of sources that no longer exist.
 await rm(join(root, 'dist'), { recursive: true, force: true });
-const builds = [run(tsc, '-p', 'tsconfig.build.json'), clientAndDashboard()];
+const bundle = join('scripts', 'bundle', 'ship.mjs');
+const builds = [run(bundle), run(tsc, '-p', 'tsconfig.build.json'), clientAndDashboard()];
 try {
   await Promise.all(builds);
 } catch (error) {

@@ -7,5 +7,5 @@ import { join } from 'node:path';
 
 const bin = join(import.meta.dirname, '..', 'node_modules', '.bin');
 await mkdir(bin, { recursive: true });
-const program = "#!/usr/bin/env node\nvoid import('../../dist/src/cli/unseen.js');\n";
+const program = "#!/usr/bin/env node\nvoid import('../../dist/service/cli/unseen.js');\n";
 await writeFile(join(bin, 'unseen'), program, { mode: 0o755 });

@@ -8,6 +8,8 @@ import { join } from 'node:path';
 
 const dist = join(import.meta.dirname, '..', 'dist');
 // An interrupted build may leave only one of the two files.
-const isBuilt = ['src/cli/unseen.js', 'dashboard/index.html'].every((path) => existsSync(join(dist, path)));
+const isBuilt = ['service/cli/unseen.js', 'dashboard/index.html'].every((path) =>
+  existsSync(join(dist, path)),
+);
 if (process.env.npm_command !== 'exec' || !isBuilt) await import('./build.mjs');
 await import('./link-bin.mjs');

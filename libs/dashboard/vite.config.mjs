@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { defineConfig } from 'vite';
+import { writeLicences } from '../../scripts/bundle/licences.mjs';
 import { BUILT_FROM, digestOfSources } from '../../scripts/dashboard-sources.mjs';
 
 // Set here for builds that a test or a developer's shell starts too. Any other value compiles JSX for debugging, which
@@ -38,6 +39,7 @@ export default defineConfig({
   plugins: [
     { name: 'lines-only', enforce: 'pre', transform: withoutUnused },
     { name: 'compress', closeBundle: compressAssets },
+    { name: 'licences', writeBundle: (_, chunks) => writeLicences(OUT, bundledFiles(chunks)) },
     noteSources(),
   ],
 });
@@ -56,6 +58,12 @@ function withoutUnused(code, id) {
   for (const { text, times } of UNUSED)
     if (code.match(text)?.length !== times) throw new Error(`${id} has changed: see UNUSED, ${text}`);
   return { code: UNUSED.reduce((rest, { text, by }) => rest.replace(text, by), code), map: null };
+}
+
+/** The files whose code is in the page. */
+function bundledFiles(chunks) {
+  const modules = Object.values(chunks).flatMap((chunk) => Object.entries(chunk.modules ?? {}));
+  return modules.filter(([, { renderedLength }]) => renderedLength > 0).map(([file]) => file);
 }
 
 /** Records the sources that the page was built from, for tests. */

@@ -110,11 +110,11 @@ describe('the demo against a running service', () => {
 
 describe('the demo with its own service', () => {
   const run = (root: string, args: readonly string[]) =>
-    spawn(process.execPath, [join(root, 'src', 'demo', 'main.js'), ...args], {
+    spawn(process.execPath, [join(root, 'demo', 'main.js'), ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
   /** Runs the output of `npm run build`, as `npm run demo` does. Its false positives vary. */
-  const demo = (...args: string[]) => run('dist', args);
+  const demo = (...args: string[]) => run(join('dist', 'service'), args);
   /** Runs a service with the fixed seed of the tests. */
   const seededDemo = async (...args: string[]) => run(await serviceProgram(), args);
   const exitCode = (child: ChildProcess): Promise<number | null> =>

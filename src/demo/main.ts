@@ -10,7 +10,7 @@ import { readUrlFile } from './url-file.js';
 import { readUrlList } from './url-list.js';
 import { VisitedSet } from './visited-set.js';
 
-/** The repository and the image include the sample. This file runs from dist/src/demo. */
+/** The repository and the image include the sample. This file runs from dist/service/demo. */
 const SAMPLE = fileURLToPath(new URL('../../../test/data/debian-homepages-sample.txt', import.meta.url));
 const CLEAN_UP_MS = 10_000;
 const INTERRUPTED = 130;

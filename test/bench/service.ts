@@ -19,7 +19,7 @@ export const PROGRAM_VARIABLE = 'BENCH_SERVICE_PROGRAM';
 const HEAP_DIR_VARIABLE = 'BENCH_HEAP_PROFILE_DIR';
 
 /** This build's service program. */
-export const OWN_PROGRAM = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+export const OWN_PROGRAM = fileURLToPath(new URL('../../service/main.js', import.meta.url));
 
 const HEAP_SAMPLER = new URL('heap-sampler.js', import.meta.url).href;
 const PROGRAM = process.env[PROGRAM_VARIABLE] ?? OWN_PROGRAM;

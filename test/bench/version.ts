@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { OWN_PROGRAM } from './service.js';
@@ -38,7 +38,9 @@ export function buildVersion(commit: string): Version {
   if (lock(tree) === lock('.')) symlinkSync(resolve('node_modules'), join(tree, 'node_modules'));
   else run(tree, 'npm', ['ci', '--no-audit', '--no-fund']);
   run(tree, 'npm', ['run', 'build']);
-  return { name, program: join(tree, 'dist/src/main.js') };
+  // Older versions have no bundle.
+  const programs = ['service', 'src'].map((folder) => join(tree, 'dist', folder, 'main.js'));
+  return { name, program: programs.find((path) => existsSync(path)) ?? programs[0]! };
 }
 
 /** Also removes an incomplete tree, which git forgets once its folder is gone. */

@@ -13,14 +13,14 @@ const run = promisify(execFile);
 
 it('npx unseen runs the built program of the checkout, even on the first call', async () => {
   const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
-  const { mtimeMs } = await stat('dist/src/main.js');
+  const { mtimeMs } = await stat('dist/service/main.js');
   // With an empty cache, every call is the first one.
   const cache = await mkdtemp(join(tmpdir(), 'unseen-npx-'));
   try {
     const env = { ...process.env, npm_config_cache: cache };
     const { stdout } = await run('npx', ['--no-install', 'unseen', '--version'], { env });
     expect(stdout).toBe(`${version}\n`);
-    expect(await stat('dist/src/main.js')).toMatchObject({ mtimeMs });
+    expect(await stat('dist/service/main.js')).toMatchObject({ mtimeMs });
   } finally {
     await rm(cache, { recursive: true, force: true });
   }

@@ -18,7 +18,7 @@ describe('docs/cli.md: the commands', () => {
   beforeAll(async () => {
     app = await startApp();
     home = await mkdtemp(join(tmpdir(), 'unseen-home-'));
-    program = join(await serviceProgram(), 'src', 'cli', 'unseen.js');
+    program = join(await serviceProgram(), 'cli', 'unseen.js');
   });
   afterAll(async () => {
     await app.close();

@@ -41,7 +41,7 @@ describe('the guides', () => {
       app = await startApp();
       redis = await startRedis();
       home = await mkdtemp(join(tmpdir(), 'unseen-home-'));
-      program = join(await serviceProgram(), 'src', 'cli', 'unseen.js');
+      program = join(await serviceProgram(), 'cli', 'unseen.js');
       const theirs = new Redis(redis.url);
       await theirs.sadd('seen', SEEN);
       await theirs.sadd(

@@ -13,7 +13,7 @@ describe.each(['embedded', 'redis'])('in real time, %s store', (name) => {
   let env: Record<string, string> = {};
   const running: ServiceProcess[] = [];
   const start = async (more: Readonly<Record<string, string>> = {}): Promise<{ url: string }> => {
-    const service = await startProcess({ ...env, ...more }, { main: 'dist/src/main.js' });
+    const service = await startProcess({ ...env, ...more }, { main: 'dist/service/main.js' });
     running.push(service);
     return { url: await service.url() };
   };

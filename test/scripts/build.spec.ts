@@ -25,7 +25,7 @@ async function run(name: string, env: Readonly<Record<string, string>> = {}): Pr
 }
 
 describe('scripts/prepare.mjs', () => {
-  const PROGRAM = 'dist/src/cli/unseen.js';
+  const PROGRAM = 'dist/service/cli/unseen.js';
   const PAGE = 'dist/dashboard/index.html';
 
   it.each([
@@ -47,8 +47,9 @@ describe('scripts/prepare.mjs', () => {
   });
 });
 
-it('scripts/build.mjs ends the other build when one has failed', async () => {
-  // The client's build prints its process id and continues. Once it has started, the service's build fails.
+it('scripts/build.mjs ends the other builds when one has failed', async () => {
+  // The client's build writes its process id and continues. Once it has started, the build of the other programs fails.
+  await put('scripts/bundle/ship.mjs', 'setInterval(() => {}, 1000);');
   await put(
     'node_modules/@typescript/native/bin/tsc',
     `const { existsSync, renameSync, writeFileSync } = require('node:fs');

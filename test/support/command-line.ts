@@ -27,7 +27,7 @@ export async function startCommand(
   args: readonly string[],
   { env, input, stdin }: CommandOptions,
 ): Promise<RunningCommand> {
-  const program = join(await serviceProgram(), 'src', 'cli', 'unseen.js');
+  const program = join(await serviceProgram(), 'cli', 'unseen.js');
   const child = spawn(process.execPath, [program, ...args], {
     env: { PATH: process.env.PATH, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],

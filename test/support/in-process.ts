@@ -8,7 +8,7 @@ import { serviceProgram } from './service-program.js';
  * for each test file, which took most of its CPU time. Tests must look parts up (`app.get`) by the classes exported
  * here, because the classes in the source files are different objects.
  */
-const file = join(await serviceProgram(), 'test', 'support', 'service-parts.js');
+const file = join(await serviceProgram(), 'parts.js');
 const parts = (await importNatively(pathToFileURL(file).href)) as typeof Parts;
 
 export const { createApp, readConfig, shutDown } = parts;

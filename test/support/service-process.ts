@@ -33,8 +33,6 @@ const INHERITED = { PATH, FILTER_SEED };
 export interface ProcessOptions {
   /** The size limit of each file that it writes (`ulimit -f`, in blocks of 512 bytes), until `prlimit` raises it. */
   readonly fileBlocks?: number;
-  /** See serviceProgram. */
-  readonly packages?: 'bundle' | 'external';
   /** The path of a program to start instead of the one from the sources. */
   readonly main?: string;
 }
@@ -42,9 +40,9 @@ export interface ProcessOptions {
 /** Starts the service from the current sources, not from `dist`. */
 export async function startProcess(
   env: Readonly<Record<string, string>> = {},
-  { fileBlocks, packages, main = '' }: ProcessOptions = {},
+  { fileBlocks, main = '' }: ProcessOptions = {},
 ): Promise<ServiceProcess> {
-  const program = main || join(await serviceProgram(packages), 'src', 'main.js');
+  const program = main || join(await serviceProgram(), 'main.js');
   const dataDir = await mkdtemp(join(tmpdir(), 'unseen-process-'));
   const shell = ['-c', `ulimit -S -f ${fileBlocks ?? 'unlimited'}; exec "$0" "$@"`];
   const child = spawn('/bin/sh', [...shell, process.execPath, program], {
@@ -92,13 +90,13 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Runs another program from the sources, by its path below `src`, with only `env` as its environment. */
+/** Runs another program from the sources, by its path below `dist/service`, with only `env` as its environment. */
 export async function runProgram(
   path: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<Ended> {
-  const file = join(await serviceProgram(), 'src', path);
+  const file = join(await serviceProgram(), path);
   return new Promise((resolve) => {
     const options = { env: { ...INHERITED, ...env }, timeout: patienceMs() };
     execFile(process.execPath, [file, ...args], options, (error, stdout, stderr) => {

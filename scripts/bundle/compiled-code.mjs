@@ -1,0 +1,55 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { SCRIPTS } from '../bundle.mjs';
+import { codePathOf } from './load.mjs';
+
+const RECORD = join(import.meta.dirname, 'record.mjs');
+
+/**
+ * Lets the bundled scripts in `folder` start from compiled code. Runs each of them once, because V8 compiles functions
+ * when they are first called. The code is for this version of Node.
+ */
+export async function compile(folder) {
+  const scriptOf = (name) => join(folder, `${name}.cjs`);
+  const unseen = (args, env) =>
+    promisify(execFile)(process.execPath, [RECORD, scriptOf('cli/command-line'), ...args], { env });
+  const dataDir = await mkdtemp(join(tmpdir(), 'unseen-compile-'));
+  try {
+    await serving([RECORD, scriptOf('main')], dataDir, (url) => unseen(['list'], { UNSEEN_URL: url }));
+    await unseen(['keys', '--offline', 'list'], { DATA_DIR: dataDir });
+    for (const name of Object.keys(SCRIPTS)) await access(codePathOf(scriptOf(name)));
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+/** Calls `use` with the URL of a service, and stops the service. */
+async function serving(args, dataDir, use) {
+  const service = spawn(process.execPath, args, {
+    env: { PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'warn' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(service, 'exit');
+  try {
+    await use(await urlOf(service));
+  } finally {
+    service.kill('SIGTERM');
+    await exited;
+  }
+  const [status] = await exited;
+  if (status !== 0) throw new Error(`the service did not stop: ${status}`);
+}
+
+async function urlOf({ stdout }) {
+  let words = '';
+  for await (const chunk of stdout.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+    words += chunk;
+    const [, url] = /is listening on (http:[^\s,]+)/.exec(words) ?? [];
+    if (url !== undefined) return url;
+  }
+  throw new Error(`the service did not start: ${words}`);
+}

@@ -1,0 +1,160 @@
+import { spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startProcess } from '../support/service-process.js';
+import { statusOf } from '../support/status-of.js';
+
+const LICENCES = { service: 'dist/service/LICENSES.txt', page: 'dist/dashboard/LICENSES.txt' };
+const RECORD = join('scripts', 'bundle', 'record.mjs');
+
+/** Prints to stderr whether V8 has accepted the compiled code of a script. */
+const WATCH = `import { syncBuiltinESMExports } from 'node:module';
+import vm from 'node:vm';
+vm.Script = class extends vm.Script {
+  constructor(source, options) {
+    super(source, options);
+    process.stderr.write(this.cachedDataRejected === false ? 'accepted' : 'rejected');
+  }
+};
+syncBuiltinESMExports();`;
+const WATCHED = ['--import', `data:text/javascript,${encodeURIComponent(WATCH)}`];
+
+interface Bill {
+  readonly components: readonly { readonly name: string; readonly version: string }[];
+}
+const billOf = (folder: string): Bill =>
+  JSON.parse(readFileSync(join(folder, 'packages.cdx.json'), 'utf8')) as Bill;
+
+describe('the built service', () => {
+  it('starts with npm start, and serves its pages', async () => {
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: { start: string } };
+    const [, main = ''] = /^node (\S+)$/.exec(scripts.start) ?? [];
+    const service = await startProcess({}, { main });
+    try {
+      const url = await service.url();
+      for (const path of ['/readyz', '/docs/swagger-ui.css', '/openapi.json', '/dashboard']) {
+        expect([path, await statusOf(url + path)]).toEqual([path, 200]);
+      }
+      service.child.kill('SIGTERM');
+      expect([await service.exit(), service.stderr()]).toEqual([0, '']);
+    } finally {
+      await service.clean();
+    }
+  });
+
+  it('starts from compiled code', () => {
+    const { status, stdout, stderr } = node(...WATCHED, 'dist/service/cli/unseen.js', '--version');
+    expect([status, stdout, stderr]).toEqual([0, expect.stringMatching(/^\d/), 'accepted']);
+  });
+
+  it('names the source files in stack traces, with --enable-source-maps', () => {
+    const tell = `process.stderr.write = () => process.stdout.write(new Error('a message').stack);`;
+    const flags = ['--enable-source-maps', '--import', `data:text/javascript,${encodeURIComponent(tell)}`];
+    const { stdout } = node(...flags, 'dist/service/cli/unseen.js', 'list', '--url', 'http://127.0.0.1:1');
+    expect(stdout).toMatch(/src\/cli\/\S+\.ts:\d+:\d+/);
+  });
+
+  it.each(Object.entries(LICENCES))('has the licence of each package in its bundle: %s', (_, file) => {
+    const text = readFileSync(file, 'utf8');
+    const { components } = billOf(join(file, '..'));
+    expect(components.length).toBeGreaterThan(2);
+    const chapters = text.split(/^-{80}\n(.+)\n-{80}\n/m).slice(1);
+    const licences = new Map(chapters.flatMap((title, i) => (i % 2 === 0 ? [[title, chapters[i + 1]]] : [])));
+    for (const { name, version } of components) {
+      const licence = [...licences].find(([title]) => title.startsWith(`${name} ${version} (`))?.[1];
+      expect([name, licence]).toEqual([name, expect.stringMatching(/copyright|permission/i)]);
+    }
+    expect(licences.size).toBe(components.length);
+  });
+
+  it('lists every package that esbuild has bundled', () => {
+    const names = new Set(billOf(join('dist', 'service')).components.map(({ name }) => name));
+    const modules = readFileSync(join('dist', 'service', 'main.cjs'), 'utf8').matchAll(
+      /^ +"node_modules\/(?:.*\/node_modules\/)?((?:@[^/"]+\/)?[^/"]+)\/[^"]*"\(/gm,
+    );
+    const bundled = new Set([...modules].map(([, name]) => name));
+    expect(bundled.size).toBeGreaterThan(30);
+    expect([...bundled].filter((name) => !names.has(name!))).toEqual([]);
+  });
+});
+
+describe('a bundled script', () => {
+  let folder = '';
+  const at = (name: string): string => join(folder, name);
+  const start = (...flags: string[]) => node(...flags, ...WATCHED, at('program.mjs'));
+
+  beforeEach(() => {
+    rmSync(folder, { recursive: true, force: true });
+    folder = mkdtempSync(join(tmpdir(), 'unseen-bundle-'));
+    copyFileSync(join('scripts', 'bundle', 'load.mjs'), at('load.mjs'));
+    writeFileSync(at('script.cjs'), 'console.log(`one ${require("./other.cjs").two}`);');
+    writeFileSync(at('other.cjs'), 'exports.two = "two";');
+    writeFileSync(
+      at('program.mjs'),
+      "import { load } from './load.mjs'; load(new URL('script.cjs', import.meta.url));",
+    );
+    expect(node(RECORD, at('script.cjs'))).toMatchObject({ status: 0, stdout: 'one two\n' });
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('runs from the compiled code, and so do the scripts that it requires', () => {
+    expect(start()).toEqual({ status: 0, stdout: 'one two\n', stderr: 'acceptedaccepted' });
+  });
+
+  const change = (edit: (bytes: Buffer) => Buffer): void =>
+    writeFileSync(at('script.code'), edit(readFileSync(at('script.code'))));
+
+  it.each<[string, () => void]>([
+    ['missing', () => rmSync(at('script.code'))],
+    [
+      'a folder',
+      () => {
+        rmSync(at('script.code'));
+        mkdirSync(at('script.code'));
+      },
+    ],
+    ['empty', () => change(() => Buffer.alloc(0))],
+    ['cut off', () => change((bytes) => bytes.subarray(0, bytes.length / 2))],
+    [
+      'damaged',
+      () =>
+        change((bytes) => {
+          bytes[bytes.length >> 1]! ^= 0xff;
+          return bytes;
+        }),
+    ],
+    ['of another script', () => renameSync(at('other.code'), at('script.code'))],
+  ])('runs without code that is %s', (_, damage) => {
+    damage();
+    const { status, stdout } = start();
+    expect([status, stdout]).toEqual([0, 'one two\n']);
+  });
+
+  it('is compiled anew after a change that keeps its length', () => {
+    const source = readFileSync(at('script.cjs'), 'utf8');
+    writeFileSync(at('script.cjs'), source.replace('one', 'six'));
+    expect(start()).toMatchObject({ status: 0, stdout: 'six two\n' });
+  });
+
+  it('is compiled anew under other flags of V8', () => {
+    expect(start('--no-opt')).toEqual({ status: 0, stdout: 'one two\n', stderr: 'rejectedrejected' });
+  });
+});
+
+function node(...args: string[]): { status: number | null; stdout: string; stderr: string } {
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH },
+  });
+  return { status, stdout, stderr };
+}
