@@ -1,4 +1,5 @@
 import type { Database } from '../database/database.js';
+import { type HostStats, MOST_COUNTED_HOSTS } from '../../port/index.js';
 import type { FilterState } from '../filters/filter-state.js';
 import { headOf } from '../filters/logs.js';
 import { HostLane } from './host-lane.js';
@@ -23,6 +24,18 @@ function waitingDiscoveredAt(database: Database, state: FilterState): number | u
     if (head) return head.headDiscoveredAt;
   }
   return undefined;
+}
+
+/** Counts a per-host queue's hosts. Undefined for other queues. */
+export function hostStats(database: Database, state: FilterState, now: number): HostStats | undefined {
+  if (!knowsHosts(state)) return undefined;
+  const turns = new Turns(database, state.key);
+  const next = Math.floor(state.queue.timeAt(now)) + 1;
+  return {
+    known: state.queue.lanes,
+    due: turns.count(0, next, MOST_COUNTED_HOSTS),
+    blocked: turns.count(next, Infinity, MOST_COUNTED_HOSTS),
+  };
 }
 
 /** When the first lane with time `from` or later is due, in ms since the epoch. Undefined if there is no such lane. */

@@ -2,10 +2,23 @@
 export interface Script {
   /** Unique, because the client identifies a script by its name. A different text needs a different name. */
   readonly name: string;
+  /** The name in metrics, if scripts with different names share one. See `verbOf`. */
+  readonly verb?: string;
   readonly numberOfKeys: number;
   /** True if more keys may follow. */
   readonly moreKeys?: true;
   readonly lua: string;
+}
+
+/** A script's name in metrics. Only a fixed number exist, because the layers of a filter are not part of it. */
+export function verbOf({ name, verb }: Pick<Script, 'name' | 'verb'>): string {
+  return (
+    verb ??
+    name
+      .replace(/^unseen|\+$/g, '')
+      .replace(/(?<!^)(?=[A-Z])/g, '-')
+      .toLowerCase()
+  );
 }
 
 /** Lua: the server's time as `now`, in ms since the epoch. Scripts must not read the time in any other way. */
