@@ -35,12 +35,12 @@ export const filterFigures = (since: Since): readonly FilterFigure[] => [
   { name: 'filter_items', help: 'Items in the filter', of: ({ stats }) => stats.items },
   {
     name: 'filter_capacity_items',
-    help: 'Items that the filter’s layers are sized for',
+    help: 'Items that the existing layers are sized for',
     of: ({ filter, stats }) => capacityOf(filter, stats),
   },
   {
     name: 'filter_max_capacity_items',
-    help: 'Items that all layers are sized for that the filter may have',
+    help: 'Items that the filter has room for once it has all its layers',
     of: ({ filter }) => plannedLayers(filter).reduce((sum, { capacity }) => sum + capacity, 0),
   },
   {
@@ -55,7 +55,7 @@ export const filterFigures = (since: Since): readonly FilterFigure[] => [
   },
   {
     name: 'filter_memory_bytes',
-    help: 'Bytes in the filter’s layers',
+    help: 'Bytes in the existing layers',
     of: ({ filter, stats }) =>
       plannedLayers(filter)
         .slice(0, stats.layers.length)

@@ -3,15 +3,17 @@
  * `forgets`: too many removals to note. `full`: no room for added items. `memory`: the store had no memory. `lost`: the
  * store lost data. `opening`: the instance that was opening it died.
  */
-export type SyncOutcome =
-  | 'committed'
-  | 'caller'
-  | 'idle'
-  | 'forgets'
-  | 'full'
-  | 'memory'
-  | 'lost'
-  | 'opening';
+export const SYNC_OUTCOMES = [
+  'committed',
+  'caller',
+  'idle',
+  'forgets',
+  'full',
+  'memory',
+  'lost',
+  'opening',
+] as const;
+export type SyncOutcome = (typeof SYNC_OUTCOMES)[number];
 
 /** Learns what a store does, for metrics. Its methods must return quickly and not throw. */
 export interface StoreObserver {
