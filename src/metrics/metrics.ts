@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { SYNC_OUTCOMES } from '#store';
 import { Config } from '../config/config.js';
-import type { ErrorCode } from '../errors/error-codes.js';
+import { ERROR_CODES, type ErrorCode } from '../errors/error-codes.js';
 import { Clock } from '../store/clock.token.js';
 import { StoreEvents } from '../store/store-events.js';
 import { Store } from '../store/store.token.js';
@@ -56,6 +57,8 @@ export class Metrics {
     const filters = new BusyFilters(clock);
     this.verdicts = new FilterVerdicts(filters, registry);
     this.filters = new FilterGauges({ store, filters, clock, registry });
+    // A counter that begins with its first event hides this event from "increase".
+    for (const code of ERROR_CODES) this.errors.inc({ code }, 0);
     this.watch(events);
     new Gauge({
       name: 'unseen_build_info',
@@ -111,6 +114,7 @@ export class Metrics {
       labelNames: ['outcome'],
       registers: [registry],
     });
+    for (const outcome of SYNC_OUTCOMES) syncs.inc({ outcome }, 0);
     events.listener = {
       called: (verb, ms) => calls.observe(ms / 1_000, verb),
       ranScript: (verb, ms) => scripts.observe(ms / 1_000, verb),

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { SYNC_OUTCOMES } from '#store';
+import { ERROR_CODES } from '../../src/errors/error-codes.js';
 import { call, freshName, startApp, type TestApp } from '../support/app.js';
 import { makeKey } from '../support/credentials.js';
 import { Store } from '../support/in-process.js';
@@ -38,6 +40,17 @@ describe.each(BOTH_STORES)('metrics, $name store', ({ name: storeName, start }) 
     expect(page.value('unseen_store_ready')).toBe(1);
     expect(page.value('unseen_store_scrape_success')).toBe(1);
     expect(page.value('unseen_store_scrape_duration_seconds')).toBeGreaterThan(0);
+  });
+
+  it('begin with a zero for each error and each outcome of a sync, so that increase() sees the first event', async () => {
+    const page = await scrape(app);
+    expect(Object.keys(page.of('unseen_errors_total'))).toEqual(
+      ERROR_CODES.map((code) => `{code="${code}"}`),
+    );
+    expect(page.value('unseen_errors_total{code="INTERNAL_ERROR"}')).toBe(0);
+    expect(Object.keys(page.of('unseen_syncs_ended_total'))).toEqual(
+      SYNC_OUTCOMES.map((outcome) => `{outcome="${outcome}"}`),
+    );
   });
 
   it('count requests, items, verdicts by filter, and errors', async () => {
