@@ -2,11 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SYNC_OUTCOMES } from '#store';
 import { ERROR_CODES } from '../../src/errors/error-codes.js';
 import { call, freshName, startApp, type TestApp } from '../support/app.js';
-import { makeKey } from '../support/credentials.js';
-import { Store } from '../support/in-process.js';
+import { bearer, makeKey } from '../support/credentials.js';
+import { KeysService, Store } from '../support/in-process.js';
 import { scrape, type MetricsPage } from '../support/metrics.js';
 import { startRedis } from '../support/redis-server.js';
 import { RespClient } from '../support/resp-client.js';
+import { statusOf } from '../support/status-of.js';
 import { until } from '../support/until.js';
 import { QueuedSet, urls } from './queued-set.js';
 import { BOTH_STORES } from './stores.js';
@@ -421,6 +422,33 @@ describe('metrics while the store is unavailable', () => {
       expectAway(await scrape(app), name);
     } finally {
       await app.close();
+    }
+  });
+
+  it('come with a key that Redis confirmed within the last hour, and only with such a key', async () => {
+    const redis = await startRedis();
+    const app = await startApp({ REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '1000', AUTH: 'keys' });
+    const get = async (path: string, headers: Record<string, string>): Promise<number> =>
+      statusOf(`${app.url}${path}`, { headers });
+    try {
+      const [ops, revoked] = [await makeKey(app, 'read'), await makeKey(app, 'read')];
+      await app.app.get(KeysService).revoke(revoked.id, { id: 'test', name: 'test' });
+      await until('the key is accepted', async () => (await get('/metrics', ops.headers)) === 200);
+      await redis.stop();
+      // The cached keys are old by then.
+      app.advance(10_000);
+      expect((await scrape(app, ops.headers)).value('unseen_store_ready')).toBe(0);
+      expect(await get('/v1/filters', ops.headers)).toBe(503);
+      expect(await get('/metrics', revoked.headers)).toBe(401);
+      expect(
+        await get('/metrics', bearer(`${ops.key.slice(0, -1)}${ops.key.endsWith('A') ? 'Q' : 'A'}`)),
+      ).toBe(401);
+      expect(await get('/metrics', {})).toBe(401);
+      app.advance(3_600_000);
+      expect(await get('/metrics', ops.headers)).toBe(503);
+    } finally {
+      await app.close();
+      await redis.stop();
     }
   });
 
