@@ -111,13 +111,15 @@ export class ApiKeys {
   }
 
   private async knownOrStale(): Promise<Keys> {
+    const { last } = this;
+    if (!last) return this.known.get();
     try {
       const late = () => new StoreError('STORE_UNAVAILABLE', 'the store does not answer');
       return await within(PATIENCE_MS, this.known.get(), late);
     } catch (error) {
-      const { last } = this;
-      if (!(error instanceof StoreError) || !last) throw error;
-      if (this.clock.monotonic() - last.at >= STALE_KEYS_MS) throw error;
+      if (!(error instanceof StoreError) || this.clock.monotonic() - last.at >= STALE_KEYS_MS) throw error;
+      // Another call may have changed a key in the meantime.
+      if (this.last !== last) return this.known.get();
       return last.keys;
     }
   }

@@ -143,7 +143,7 @@ export class FilterGauges {
     const { filters, store } = this.options;
     try {
       const filter = await store.open(name, kind, { fresh });
-      return { filter, stats: await store.describe(filter) };
+      return { filter, stats: await store.describe(filter, { hosts: true }) };
     } catch (error) {
       if (error instanceof StaleFilterError) return fresh ? undefined : this.row(kind, name, true);
       if (!(error instanceof StoreError) || error.code === 'STORE_UNAVAILABLE') throw error;

@@ -55,8 +55,9 @@ function exampleOf(families: readonly Family[]): string {
   return `${parts.join('\n\n')}\n`;
 }
 
-/** Values that differ from run to run, or in their last digits between versions of Node.js. */
-const VARYING = /^(?:nodejs_|unseen_connections|unseen_filter_false_positive|unseen_\w*_seconds)/;
+/** Values that differ from run to run, from moment to moment, or in their last digits between versions of Node.js. */
+const VARYING =
+  /^(?:nodejs_|unseen_(?:\w*_seconds|(?:resp_)?connections|in_flight|unread|waiting|filter_false_positive))/;
 
 /** The lines of a page, sorted, because scripts may end in any order. Varying values are left out. */
 function comparable(text: string): string[] {

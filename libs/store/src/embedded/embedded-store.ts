@@ -42,6 +42,7 @@ import { usageOf } from './catalogue/room.js';
 import { viewOf } from './syncs/end-sync.js';
 import type { SessionOptions } from './engine/session.js';
 import { overdue } from './queue/overdue.js';
+import { knowsHosts } from './queue/host-lanes.js';
 import { headDiscoveredAt, hostStats } from './queue/next-turn.js';
 import { QueueCopies } from './syncs/queue-copies.js';
 import { EmbeddedSyncs } from './syncs/syncs.js';
@@ -159,12 +160,11 @@ export class EmbeddedStore implements Store {
     return this.engine.read((memory) => memory.named(name, kind).filter);
   }
 
-  async describe(filter: Filter): Promise<FilterStats> {
+  async describe(filter: Filter, { hosts = false } = {}): Promise<FilterStats> {
     return this.engine.read((memory, now, database) => {
       const state = memory.current(filter);
       const { caller, made } = state.windows;
       const store = { database, memory };
-      const hosts = hostStats(database, state, now);
       return {
         ...state.stack.sums(),
         ...state.tally,
@@ -174,7 +174,7 @@ export class EmbeddedStore implements Store {
               queue: state.queue.stats(now, headDiscoveredAt(store, state, now), overdue(store, state, now)),
             }
           : {}),
-        ...(hosts ? { hosts } : {}),
+        ...(hosts && knowsHosts(state) ? { hosts: hostStats(database, state, now) } : {}),
         ...(state.sync ? { sync: viewOf(state, state.sync) } : {}),
         ...(state.stack.age ? { age: ageOf(state.stack, state.stack.age) } : {}),
         recordWindowSeconds: {

@@ -19,7 +19,7 @@ export interface FilterStats {
   readonly refused: number;
   /** Visited sets only. */
   readonly queue?: QueueStats;
-  /** Only for sets with `perHost`. */
+  /** Only for sets with `perHost`, and only if asked for. */
   readonly hosts?: HostStats;
   /** The sync that is open or committing. */
   readonly sync?: Sync;

@@ -3,7 +3,7 @@ import { type HostStats, MOST_COUNTED_HOSTS } from '../../port/index.js';
 import type { FilterState } from '../filters/filter-state.js';
 import { headOf } from '../filters/logs.js';
 import { HostLane } from './host-lane.js';
-import { knowsHosts } from './host-lanes.js';
+import { knowsHosts, type HostState } from './host-lanes.js';
 import type { LaneStore } from './lane-records.js';
 import { dueDiscoveredAt } from './overdue.js';
 import { Turns } from './turns.js';
@@ -26,9 +26,8 @@ function waitingDiscoveredAt(database: Database, state: FilterState): number | u
   return undefined;
 }
 
-/** Counts a per-host queue's hosts. Undefined for other queues. */
-export function hostStats(database: Database, state: FilterState, now: number): HostStats | undefined {
-  if (!knowsHosts(state)) return undefined;
+/** Counts a per-host queue's hosts. */
+export function hostStats(database: Database, state: HostState, now: number): HostStats {
   const turns = new Turns(database, state.key);
   const next = Math.floor(state.queue.timeAt(now)) + 1;
   return {

@@ -12,14 +12,16 @@ export interface Script {
 
 /** A script's name in metrics. Only a fixed number exist, because the layers of a filter are not part of it. */
 export function verbOf({ name, verb }: Pick<Script, 'name' | 'verb'>): string {
-  return (
-    verb ??
-    name
-      .replace(/^unseen|\+$/g, '')
-      .replace(/(?<!^)(?=[A-Z])/g, '-')
-      .toLowerCase()
-  );
+  let known = verb ?? VERBS.get(name);
+  if (known === undefined) {
+    const words = name.replace(/^unseen/, '').match(/[A-Z][a-z]*/g) ?? [];
+    known = words.join('-').toLowerCase();
+    VERBS.set(name, known);
+  }
+  return known;
 }
+
+const VERBS = new Map<string, string>();
 
 /** Lua: the server's time as `now`, in ms since the epoch. Scripts must not read the time in any other way. */
 export const NOW = `

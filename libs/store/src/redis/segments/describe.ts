@@ -34,6 +34,7 @@ export async function describeFilter(
   views: Views,
   filter: RedisFilter,
   timeoutMs: number,
+  hosts = false,
 ): Promise<Described> {
   const rows = await readRows(connection, views, filter, timeoutMs, filter.queued);
   const sum = (key: keyof Numbers) => rows.reduce((total, row) => total + row[key], 0);
@@ -57,7 +58,7 @@ export async function describeFilter(
     removed: sum('removed'),
     refused: sum('refused'),
     ...(filter.queued ? { queue: queueStats(rows) } : {}),
-    ...(filter.perHost ? { hosts: hostStats(rows) } : {}),
+    ...(hosts && filter.perHost ? { hosts: hostStats(rows) } : {}),
     ...(filter.maxAgeSeconds === undefined ? {} : { age: ageStats(filter, filter.maxAgeSeconds, rows) }),
     recordWindowSeconds: { caller: windowSeconds('caller'), made: windowSeconds('made') },
   };
