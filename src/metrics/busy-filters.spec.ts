@@ -1,6 +1,13 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { MovedClock } from '../../test/support/moved-clock.js';
-import { BusyFilters, MOST_FILTERS, MOST_NEW_PER_HOUR, MOST_OF_PREFIX, ROUND_MS } from './busy-filters.js';
+import {
+  BusyFilters,
+  MOST_FILTERS,
+  MOST_NEW_AT_ONCE,
+  MOST_NEW_PER_HOUR,
+  MOST_OF_PREFIX,
+  ROUND_MS,
+} from './busy-filters.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -93,8 +100,20 @@ describe('places for filters', () => {
       filters.round();
       for (const shown of names()) seen.add(shown);
     }
-    expect(seen.size).toBeLessThanOrEqual(MOST_FILTERS + 3 * MOST_NEW_PER_HOUR);
-    expect(seen.size).toBeGreaterThan(MOST_FILTERS + 2 * MOST_NEW_PER_HOUR);
+    expect(seen.size).toBeLessThanOrEqual(MOST_NEW_AT_ONCE + 3 * MOST_NEW_PER_HOUR);
+    expect(seen.size).toBeGreaterThan(MOST_NEW_AT_ONCE + 2 * MOST_NEW_PER_HOUR);
+  });
+
+  it('are left for others by a tenant that makes and deletes filters all the time', () => {
+    for (let n = 0; n < 1_000; n++) {
+      use(`t-${n}`, 1, 't-');
+      filters.offer('filter', `t-idle-${n}`);
+      filters.forget(`t-${n}`);
+      filters.forget(`t-idle-${n}`);
+    }
+    expect(names()).toEqual([]);
+    for (let n = 0; n < MOST_FILTERS; n++) use(`ours-${n}`);
+    expect(names()).toHaveLength(MOST_FILTERS);
   });
 
   it('are freed by filters that are gone', () => {

@@ -2,13 +2,14 @@ import type { Clock, FilterKind } from '#store';
 
 /** Maximum number of filters with their own series. */
 export const MOST_FILTERS = 100;
-/** How many of these places filters that one prefix's callers use may have. */
+/** How many of these places the filters of one prefix may have. */
 export const MOST_OF_PREFIX = 20;
-/**
- * How many filters may newly get series in an hour, because Prometheus keeps each series for weeks. The first
- * MOST_FILTERS get theirs at once.
- */
+/** How many filters may newly get series in an hour, because Prometheus keeps each series for weeks. */
 export const MOST_NEW_PER_HOUR = 100;
+/** How many of them may get series at a time, if none have for long. */
+export const MOST_NEW_AT_ONCE = 200;
+/** Part of this for filters that callers without a prefix use, so that no tenant can use it up. */
+const RESERVED = 100;
 const HOUR_MS = 3_600_000;
 /** How often busy filters may take the places of others. */
 export const ROUND_MS = 60_000;
@@ -52,7 +53,7 @@ export class BusyFilters {
   private readonly idle = new Map<string, FilterKind>();
   private readonly candidates = new Map<string, Candidate>();
   /** How many filters could newly get series at `creditAt`. */
-  private credit = MOST_FILTERS;
+  private credit = MOST_NEW_AT_ONCE;
   private creditAt: number;
   private roundAt: number;
 
@@ -84,7 +85,7 @@ export class BusyFilters {
 
   /** Shows a filter without calls if there is room. */
   offer(kind: FilterKind, name: string): void {
-    if (this.places.has(name) || this.idle.has(name) || !this.hasRoom || !this.mayAdd()) return;
+    if (this.places.has(name) || this.idle.has(name) || !this.hasRoom || !this.mayAdd(RESERVED)) return;
     this.credit--;
     this.idle.set(name, kind);
   }
@@ -121,7 +122,7 @@ export class BusyFilters {
   private enter(used: Used): Place | undefined {
     if (this.places.size >= MOST_FILTERS || this.ofPrefix(used.prefix) >= MOST_OF_PREFIX) return undefined;
     if (!this.idle.delete(used.name)) {
-      if (!this.mayAdd()) return undefined;
+      if (!this.mayAdd(reservedFrom(used))) return undefined;
       this.credit--;
       const [idle] = this.idle.keys();
       if (!this.hasRoom && idle !== undefined) this.idle.delete(idle);
@@ -132,7 +133,7 @@ export class BusyFilters {
   /** Gives a candidate the place of the least busy filter, if that is much less busy. */
   private replace(candidate: Candidate): void {
     const { items, prefix } = candidate;
-    if (items === 0 || !this.mayAdd()) return;
+    if (items === 0 || !this.mayAdd(reservedFrom(candidate))) return;
     const isFull = this.ofPrefix(prefix) >= MOST_OF_PREFIX;
     let least: Place | undefined;
     for (const place of this.places.values()) {
@@ -163,11 +164,14 @@ export class BusyFilters {
     return count;
   }
 
-  private mayAdd(): boolean {
+  /** Whether another filter may get series, apart from a number of `reserved` ones. */
+  private mayAdd(reserved: number): boolean {
     const now = this.clock.monotonic();
     const earned = ((now - this.creditAt) / HOUR_MS) * MOST_NEW_PER_HOUR;
-    this.credit = Math.min(MOST_FILTERS, this.credit + earned);
+    this.credit = Math.min(MOST_NEW_AT_ONCE, this.credit + earned);
     this.creditAt = now;
-    return this.credit >= 1;
+    return this.credit >= reserved + 1;
   }
 }
+
+const reservedFrom = ({ prefix }: Used): number => (prefix === '' ? 0 : RESERVED);

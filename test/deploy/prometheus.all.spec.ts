@@ -97,10 +97,10 @@ describeWithPrometheus(`Prometheus, with a service under load${why}`, () => {
     prometheus = await Prometheus.start(app.port);
   });
   afterAll(async () => {
-    await prometheus?.stop();
-    resp?.destroy();
-    await app?.close();
-    await redis?.stop();
+    await prometheus.stop();
+    resp.destroy();
+    await app.close();
+    await redis.stop();
   });
 
   const send = async (path: string, body: object): Promise<Record<string, unknown>> => {
