@@ -4,6 +4,7 @@ import { currentLane } from '../test/support/lanes.mjs';
 import { findChromium } from './find-chromium.mjs';
 import { findExamples } from './find-examples.mjs';
 import { findHelm, unpackHelm } from './find-helm.mjs';
+import { findPrometheus } from './find-prometheus.mjs';
 import { findRedis, OLDEST_MAJOR } from './find-redis.mjs';
 import { findRedisPy, REDIS_PY } from './find-redis-py.mjs';
 import { findScrapy } from './find-scrapy.mjs';
@@ -32,6 +33,14 @@ const CHROMIUM = {
   dnf: ['chromium'],
   apk: ['chromium'],
   pacman: ['chromium'],
+};
+
+const PROMETHEUS = {
+  'apt-get': ['prometheus'],
+  dnf: ['golang-github-prometheus'],
+  apk: ['prometheus'],
+  pacman: ['prometheus'],
+  brew: ['prometheus'],
 };
 
 const PYTEST = {
@@ -88,6 +97,19 @@ function ensureChromium() {
   }
   const { path, version } = findChromium();
   console.log(`Chromium ${version}: ${path}`);
+}
+
+/** Installs Prometheus and promtool if one is missing, and prints which are used. Exits on failure. */
+function ensurePrometheus() {
+  if (!findPrometheus()) {
+    console.log(`${NO_PROMETHEUS}.`);
+    const why = installPackage(PROMETHEUS);
+    const byHand = 'install both by hand, in a folder of the PATH';
+    if (why) fail(`Prometheus was not installed: ${why}; ${byHand}.`);
+    if (!findPrometheus()) fail(`${NO_PROMETHEUS}, even after the installation; ${byHand}.`);
+  }
+  const { prometheus, version } = findPrometheus();
+  console.log(`Prometheus ${version}: ${prometheus}`);
 }
 
 /** Fetches redis-py's sources and installs pytest if they are missing, and prints their place. Exits on failure. */
@@ -176,6 +198,8 @@ export function redisComplaint(found) {
 
 const NO_CHROMIUM = 'Chromium, which the tests of the dashboard need, was not found';
 
+const NO_PROMETHEUS = 'Prometheus or promtool, which the tests of alerts and Grafana need, was not found';
+
 function chromiumComplaint() {
   return findChromium() ? '' : NO_CHROMIUM;
 }
@@ -216,6 +240,7 @@ function examplesComplaint() {
 const TOOLS = {
   redis: { ensure: ensureRedis, complaint: () => (findRedis()?.recent ? '' : redisComplaint(findRedis())) },
   chromium: { ensure: ensureChromium, complaint: chromiumComplaint },
+  prometheus: { ensure: ensurePrometheus, complaint: () => (findPrometheus() ? '' : NO_PROMETHEUS) },
   scrapy: { ensure: ensureScrapy, complaint: scrapyComplaint },
   examples: { ensure: ensureExamples, complaint: examplesComplaint },
   helm: { ensure: ensureHelm, complaint: helmComplaint },

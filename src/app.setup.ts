@@ -61,7 +61,7 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
     bodyParser: false,
     abortOnError: false,
   });
-  registerAdmissionGauges(inFlight, app.get(Metrics).registry);
+  registerAdmissionGauges({ inFlight, turns, connections }, app.get(Metrics).registry);
   app.useGlobalFilters(app.get(ProblemFilter));
   const server = adapter.getInstance();
   server.decorate('requestTimeoutMs', config.requestTimeoutMs);

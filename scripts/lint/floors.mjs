@@ -41,7 +41,7 @@ const FLOORS = [
   ['validation', 'logging', 'store'],
   ['openapi', 'config', 'idempotency'],
   ['request'],
-  ['errors', 'event-loop', 'assets'],
+  ['errors', 'event-loop', 'assets', 'version.ts'],
 ];
 
 /** The Redis store's rooms. */

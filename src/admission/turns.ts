@@ -32,6 +32,11 @@ export class Turns {
   private left = BYTES_A_TURN;
   private now = 0;
 
+  /** Number of pieces of work that have not begun. */
+  get waitingCount(): number {
+    return this.waiting;
+  }
+
   /** Calls `start` for a caller's work on a body of `bytes`, now or in a later turn. */
   begin(caller: string | undefined, bytes: number, start: () => void): void {
     const cost = BYTES_A_REQUEST + bytes;

@@ -1,11 +1,18 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Clock, Credentials } from '#store';
+import { StoreError, within, type Clock, type Credentials } from '#store';
 import { decodeKey, encodeKey, type ApiKey } from './api-key.js';
 import { Cached } from './cached.js';
 import { digestSecret, type KeyText } from './key-text.js';
 
 /** How long this instance may not know that another instance has created or revoked a key. */
 export const KEYS_LIFETIME_MS = 2_000;
+
+/** How long keys may be used after a read from the store, for calls that must work while the store is unavailable. */
+export const STALE_KEYS_MS = 3_600_000;
+/** How long such a call waits for the store. */
+const PATIENCE_MS = 2_000;
+
+type Keys = ReadonlyMap<string, ApiKey | undefined>;
 
 /** No secret has this digest. */
 const NO_DIGEST = Buffer.alloc(32);
@@ -22,11 +29,14 @@ export type Verdict =
 export class ApiKeys {
   /** Until the clock's `monotonic()` reaches this, this instance assumes that no keys exist. */
   noneUntil = -Infinity;
-  /** Number of keys created by this instance. */
+  /** Number of keys created by this instance, and of all its changes. */
   private made = 0;
+  private changes = 0;
   /** When this instance last accepted each key, in ms since the epoch. At most one entry per key. */
   private readonly used = new Map<string, number>();
-  private readonly known: Cached<ReadonlyMap<string, ApiKey | undefined>>;
+  private readonly known: Cached<Keys>;
+  /** The keys of the last successful read. Undefined once this instance has changed a key since. */
+  private last: { readonly keys: Keys; readonly at: number } | undefined;
 
   constructor(
     private readonly credentials: Credentials,
@@ -40,9 +50,12 @@ export class ApiKeys {
     return (await this.known.get()).size > 0;
   }
 
-  /** Checks a key. An unknown id takes as much work as a known one. */
-  async judge({ id, secret }: KeyText): Promise<Verdict> {
-    const key = (await this.known.get()).get(id);
+  /**
+   * Checks a key. An unknown id takes as much work as a known one. With `staleIfAway`, and if the store is unavailable,
+   * uses keys that are at most STALE_KEYS_MS old.
+   */
+  async judge({ id, secret }: KeyText, staleIfAway = false): Promise<Verdict> {
+    const key = (await (staleIfAway ? this.knownOrStale() : this.known.get())).get(id);
     const right = timingSafeEqual(digestSecret(secret), key?.digest ?? NO_DIGEST);
     return key && !right ? { key: undefined, reason: 'wrong secret' } : this.verdictOn(key);
   }
@@ -61,13 +74,13 @@ export class ApiKeys {
     await this.credentials.put(encodeKey(key));
     this.made++;
     this.noneUntil = -Infinity;
-    this.known.forget();
+    this.forget();
   }
 
   /** Replaces an existing key. If the key has been revoked, stores nothing and returns false. */
   async replace(key: ApiKey): Promise<boolean> {
     const replaced = await this.credentials.replace(encodeKey(key));
-    this.known.forget();
+    this.forget();
     return replaced;
   }
 
@@ -85,18 +98,42 @@ export class ApiKeys {
    */
   async revoke(id: string): Promise<boolean> {
     const revoked = await this.credentials.delete(id);
-    this.known.forget();
+    this.forget();
     this.used.delete(id);
     return revoked;
   }
 
-  private async read(): Promise<ReadonlyMap<string, ApiKey | undefined>> {
-    const until = this.clock.monotonic() + KEYS_LIFETIME_MS;
-    const { made } = this;
+  /** Makes the next call read the keys again. */
+  private forget(): void {
+    this.changes++;
+    this.known.forget();
+    this.last = undefined;
+  }
+
+  private async knownOrStale(): Promise<Keys> {
+    const { last } = this;
+    if (!last) return this.known.get();
+    try {
+      const late = () => new StoreError('STORE_UNAVAILABLE', 'the store does not answer');
+      return await within(PATIENCE_MS, this.known.get(), late);
+    } catch (error) {
+      if (!(error instanceof StoreError) || this.clock.monotonic() - last.at >= STALE_KEYS_MS) throw error;
+      // Another call may have changed a key in the meantime.
+      if (this.last !== last) return this.known.get();
+      return last.keys;
+    }
+  }
+
+  private async read(): Promise<Keys> {
+    const at = this.clock.monotonic();
+    const until = at + KEYS_LIFETIME_MS;
+    const { made, changes } = this;
     const found = await this.credentials.list();
     // This read may have begun before this instance created a key. Its result is then out of date.
     this.noneUntil = found.length === 0 && made === this.made ? until : -Infinity;
-    return new Map(found.map((credential) => [credential.id, decodeKey(credential)]));
+    const keys = new Map(found.map((credential) => [credential.id, decodeKey(credential)]));
+    if (changes === this.changes) this.last = { keys, at };
+    return keys;
   }
 
   private verdictOn(key: ApiKey | undefined): Verdict {

@@ -35,8 +35,11 @@ export class Authenticator {
     onChange(this.mode === 'none' || this.seen === 'no keys');
   }
 
-  /** Throws Unauthenticated, or an error from the store or the token issuer if one of them is unavailable. */
-  async authenticate(authorizations: readonly string[]): Promise<Principal> {
+  /**
+   * Throws Unauthenticated, or an error from the store or the token issuer if one of them is unavailable.
+   * `staleIfAway`: see ApiKeys.judge.
+   */
+  async authenticate(authorizations: readonly string[], staleIfAway = false): Promise<Principal> {
     if (this.isOpen() || (this.mode === 'open' && (await this.hasNoKeys()))) return ANONYMOUS;
     const [authorization, ...others] = authorizations;
     // If a request has two headers, a proxy may have checked one while the service uses the other.
@@ -44,7 +47,7 @@ export class Authenticator {
     if (authorization === undefined) throw new Unauthenticated('no credentials');
     const credentials = BEARER.exec(authorization)?.[1];
     if (credentials === undefined) throw new Unauthenticated('malformed credentials');
-    if (credentials.startsWith(KEY_BEGIN) || !this.tokens) return this.byKey(credentials);
+    if (credentials.startsWith(KEY_BEGIN) || !this.tokens) return this.byKey(credentials, staleIfAway);
     return this.tokens.verify(credentials);
   }
 
@@ -62,10 +65,10 @@ export class Authenticator {
     if (!verdict.key) throw new Unauthenticated(verdict.reason);
   }
 
-  private async byKey(credentials: string): Promise<Principal> {
+  private async byKey(credentials: string, staleIfAway: boolean): Promise<Principal> {
     const text = parseKey(credentials);
     if (!text) throw new Unauthenticated('malformed key');
-    const verdict = await this.keys.judge(text);
+    const verdict = await this.keys.judge(text, staleIfAway);
     if (!verdict.key) throw new Unauthenticated(verdict.reason);
     const { id, name, scopes, prefix, expiresAt } = verdict.key;
     const quota = quotaOf(verdict.key);

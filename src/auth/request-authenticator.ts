@@ -24,7 +24,9 @@ export class RequestAuthenticator {
   /** Returns a request's principal. Throws Unauthenticated, and the same errors as Authenticator. */
   identify(request: Request): Promise<Principal> {
     const authorizations = request.raw.headersDistinct['authorization'] ?? [];
-    return this.orAudit(request, this.authenticator.authenticate(authorizations));
+    // Monitoring must work while the store is unavailable.
+    const staleIfAway = request.routeOptions.config.probe === true;
+    return this.orAudit(request, this.authenticator.authenticate(authorizations, staleIfAway));
   }
 
   /** Checks a long request's credentials again. Throws Unauthenticated if they are no longer accepted. */

@@ -11,7 +11,9 @@ import { streamLimits } from '../http/streamed-body.js';
 import { blockOperation, operationOf } from '../idempotency/operations.js';
 import { invalid } from '../errors/problem.js';
 import { show } from '../errors/show.js';
+import type { Used } from '../metrics/busy-filters.js';
 import { Metrics } from '../metrics/metrics.js';
+import { contextOf } from '../request/context.js';
 import type { BatchConfig, Request } from '../request/request.js';
 import { jsonObject } from '../validation/json-object.js';
 import type { BatchResult } from './batch.js';
@@ -119,19 +121,21 @@ export class BatchRunner {
         : jsonBatch(body, batch.entries, this.limits, batch.options);
     // Only routes for items get packed items, so the cast is safe (see BATCH_READERS).
     const result = await task.act(entries as E, task.whole);
-    this.metrics.countItems(batch.verb, result.counts);
+    this.metrics.countItems(usedBy(request, batch), batch.verb, result.counts);
     return batch.entries === 'items' ? { results: result.results } : result;
   }
 
   /** Sends nothing until the first block is done, so that an early failure becomes an ordinary error answer. */
   private async answerStream<E extends Batch, C>(
     request: Request,
-    { entries, verb }: BatchConfig,
+    batch: BatchConfig,
     input: LineInput,
     lastLineOnly: boolean,
     { act, ofBlock, wholeBlocks }: Task<E, C>,
   ): Promise<StreamableFile> {
     const { maxItemBytes, streamIdleMs: idleMs } = this.config;
+    const { entries, verb } = batch;
+    const used = usedBy(request, batch);
     const run = (block: LineBlock, before: Promise<unknown>) =>
       input.during(async () => {
         const ready = async (): Promise<void> => {
@@ -140,7 +144,7 @@ export class BatchRunner {
           await this.authenticator.confirm(request);
         };
         const result = await act(block.items as Batch as E, await ofBlock(block, ready));
-        this.metrics.countItems(verb, result.counts);
+        this.metrics.countItems(used, verb, result.counts);
         return result;
       });
     const events = streamEvents(input, run, {
@@ -170,6 +174,16 @@ export class BatchRunner {
     const lines = cutOffStalled(answerLines(first, events), idleMs, () => input.payload.destroy());
     return new StreamableFile(Readable.from(lines, { objectMode: false }), { type: 'application/x-ndjson' });
   }
+}
+
+/** The filter of a request that runs a batch, and the prefix of its caller. */
+function usedBy({ params, raw }: Request, { entries }: BatchConfig): Used {
+  const { name } = params as { name: string };
+  return {
+    kind: entries === 'items' ? 'filter' : 'visited-set',
+    name,
+    prefix: contextOf(raw).principal?.prefix ?? '',
+  };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { Command, Option } from 'commander';
 import { visible } from '../errors/show.js';
+import { VERSION } from '../version.js';
 import { change, type ChangingVerb } from './commands/change.js';
 import { check } from './commands/check.js';
 import type { Context } from './commands/context.js';
@@ -26,9 +27,6 @@ export interface Outcome {
   /** Lets signals end the command. */
   listen: () => void;
 }
-
-/** The same as in package.json. */
-export const VERSION = '0.1.0';
 
 /**
  * Node's HTTP client parses answers in WebAssembly. By default, V8 optimizes that code at the first answer, which takes

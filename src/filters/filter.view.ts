@@ -1,14 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { ApiExtraModels, ApiProperty, getSchemaPath, type ApiPropertyOptions } from '@nestjs/swagger';
-import {
-  cellCount,
-  filterBytes,
-  itemsPerPageFromFill,
-  PagedErrorRate,
-  type Geometry,
-  type Layer,
-} from '#bloom';
-import { capacityOf, fillOf, plannedLayers } from '#store';
+import { cellCount, filterBytes, type Geometry, type Layer } from '#bloom';
+import { capacityOf, fillOf, joinedErrorRate, layerErrorRate, plannedLayers } from '#store';
 import type { Filter, FilterStats, FilterType, LayerStats, Semantics } from '#store';
 import type { Growth } from './filter.dto.js';
 import { PerHostView } from './per-host.js';
@@ -174,14 +167,12 @@ export function lostFilterView(filter: Filter): Plain<LostFilterView> {
 export function filterView(filter: Filter, stats: FilterStats): Plain<FilterView> {
   const planned = plannedLayers(filter);
   const layers = stats.layers.map((layer, number) => layerView(layer, planned[number] ?? planned[0]));
-  const absent = layers.reduce((share, layer) => share * (1 - layer.estimatedErrorRate), 1);
   return {
     ...descriptionView(filter),
     memoryBytes: layers.reduce((sum, layer) => sum + layer.memoryBytes, 0),
     items: stats.items,
     fill: fillOf(filter, stats),
-    // With one layer, this must be exactly the layer's own rate.
-    estimatedErrorRate: layers.length === 1 ? (layers[0] as LayerView).estimatedErrorRate : 1 - absent,
+    estimatedErrorRate: joinedErrorRate(layers.map((layer) => layer.estimatedErrorRate)),
     saturatedCounters: stats.saturatedCells,
     overCapacity: stats.items > capacityOf(filter, stats),
     layers,
@@ -193,12 +184,13 @@ export function filterView(filter: Filter, stats: FilterStats): Plain<FilterView
   };
 }
 
-function layerView({ items, nonZeroCells }: LayerStats, { capacity, geometry }: Layer): LayerView {
-  const fill = nonZeroCells / cellCount(geometry);
-  const estimatedErrorRate = rateAtFill(geometry, fill);
-  return { capacity, items, fill, estimatedErrorRate, memoryBytes: filterBytes(geometry) };
-}
-
-function rateAtFill({ pageCells, hashes }: Geometry, fill: number): number {
-  return PagedErrorRate.of(pageCells, hashes).at(itemsPerPageFromFill(fill, pageCells, hashes));
+function layerView(stats: LayerStats, layer: Layer): LayerView {
+  const { capacity, geometry } = layer;
+  return {
+    capacity,
+    items: stats.items,
+    fill: stats.nonZeroCells / cellCount(geometry),
+    estimatedErrorRate: layerErrorRate(stats, layer),
+    memoryBytes: filterBytes(geometry),
+  };
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { planGeometry } from '#bloom';
 import {
   SYSTEM_CLOCK,
   StaleFilterError,
@@ -11,28 +10,10 @@ import {
   type FilterStats,
 } from '#store';
 import { Lifecycle } from '../http/lifecycle.js';
+import { filterOf, STATS } from '../../test/support/described-filter.js';
 import { MovedClock } from '../../test/support/moved-clock.js';
 import { until } from '../../test/support/until.js';
 import { HistorySampler, INTERVAL_MS, MOST_WATCHED } from './history-sampler.js';
-
-const SIZING = { capacity: 1_000, errorRate: 1e-3 };
-const GEOMETRY = planGeometry(
-  { ...SIZING, cellBits: 4 },
-  { maxSegmentBytes: 2 ** 20, minSegments: 1, minSegmentBytes: 1 },
-);
-const STATS: FilterStats = {
-  ...{ items: 3, nonZeroCells: 30, saturatedCells: 0 },
-  layers: [{ items: 3, nonZeroCells: 30, saturatedCells: 0 }],
-  ...{ added: 5, duplicate: 1, removed: 2, refused: 0 },
-  recordWindowSeconds: { caller: 86_400, made: 60 },
-};
-
-function filterOf(name: string, kind: FilterKind, generation: string): Filter {
-  return {
-    ...{ name, kind, type: 'counting', semantics: 'set', ...SIZING, geometry: GEOMETRY },
-    ...{ seed: new Uint8Array(16), generation, base: 0, spread: 1, createdAt: 1 },
-  };
-}
 
 /** A store that has only names. */
 class Names {

@@ -17,7 +17,11 @@ export class ConnectionLimit {
   private readonly peers = new Map<string, Peer>();
   private count = 0;
 
-  constructor(private readonly most: number) {}
+  constructor(readonly most: number) {}
+
+  get openCount(): number {
+    return this.count;
+  }
 
   add(socket: Socket): void {
     const address = socket.remoteAddress ?? '';

@@ -1,110 +1,168 @@
 import { Gauge, type Registry } from 'prom-client';
 import {
-  capacityOf,
-  fillOf,
+  deadlineIn,
   joinAll,
+  msUntil,
   StaleFilterError,
   StoreError,
-  type Filter,
+  within,
+  type Clock,
   type FilterKind,
-  type FilterStats,
   type Store,
 } from '#store';
+import { MOST_FILTERS, type BusyFilters } from './busy-filters.js';
+import { filterFigures, type FilterFigure, type FilterRow } from './filter-figures.js';
 
-/** Maximum number of filters, because a scrape calls the store for each filter. */
-const MOST_FILTERS = 100;
+const KINDS: readonly FilterKind[] = ['visited-set', 'filter'];
+/** How long figures from the store stay fresh, so that several Prometheus servers don't multiply the reads. */
+export const FRESH_MS = 5_000;
+/** How long a scrape waits for the store. By default, Prometheus waits 10 s for the scrape. */
+const PATIENCE_MS = 8_000;
+/** Part of the help text of each figure. */
+const SAME = 'All instances show the same value: use max';
+/** Number of filters to read at a time, so that other calls reach the store in between. */
+const AT_A_TIME = 10;
 
-/** Gauges for the first MOST_FILTERS filters by name, visited sets first. */
+export interface FilterGaugesOptions {
+  readonly store: Pick<Store, 'describe' | 'list' | 'open' | 'readiness'>;
+  readonly filters: BusyFilters;
+  readonly clock: Clock;
+  readonly registry: Registry;
+  /** Default: PATIENCE_MS. */
+  readonly patienceMs?: number;
+}
+
+/**
+ * Gauges whose values come from the store. A scrape reads at most MOST_FILTERS filters, and waits a limited time. If
+ * the store is unavailable, these gauges are missing, and two others say so.
+ */
 export class FilterGauges {
-  private readonly gauges: ReadonlyMap<Gauge, (filter: Filter, stats: FilterStats) => number>;
-  private readonly window: Gauge;
-  private readonly queue: Gauge;
-  private readonly oldest: Gauge;
+  private readonly gauges: ReadonlyMap<FilterFigure, Gauge>;
+  private readonly ready: Gauge;
+  private readonly success: Gauge;
+  private readonly duration: Gauge;
+  /** The read in progress. */
+  private reading: Promise<FilterRow[]> | undefined;
+  /** When the last read ended. Undefined if it failed. */
+  private readAt: number | undefined;
 
-  constructor(
-    private readonly store: Store,
-    registry: Registry,
-  ) {
-    const gauge = (name: string, help: string, labels: string[] = []): Gauge =>
-      new Gauge({
-        name: `unseen_filter_${name}`,
-        help,
-        labelNames: ['kind', 'filter', ...labels],
-        registers: [registry],
-      });
-    this.gauges = new Map([
-      [gauge('items', 'Items in the filter'), (_, stats) => stats.items],
-      [
-        gauge('capacity', 'Items that its layers are sized for'),
-        (filter, stats) => capacityOf(filter, stats),
-      ],
-      [
-        gauge('layers', 'Layers in the filter: more than one if it has grown'),
-        (_, stats) => stats.layers.length,
-      ],
-      [gauge('syncs', 'Syncs that are open or committing, at most one'), (_, { sync }) => (sync ? 1 : 0)],
-      [gauge('fill_ratio', 'Share of non-zero counters'), (filter, stats) => fillOf(filter, stats)],
-      [gauge('saturated_counters', 'Counters at 15, which stay at 15'), (_, stats) => stats.saturatedCells],
-    ]);
-    this.window = gauge(
-      'operation_record_window_seconds',
-      'Minimum time for which operation records are kept',
-      ['origin'],
+  constructor(private readonly options: FilterGaugesOptions) {
+    const { clock, registry } = options;
+    const gauge = (name: string, help: string, labelNames: string[] = []): Gauge =>
+      new Gauge({ name: `unseen_${name}`, help, labelNames, registers: [registry] });
+    this.ready = gauge('store_ready', '1 if the store can serve requests');
+    this.success = gauge(
+      'store_scrape_success',
+      '1 if the store answered this scrape. 0: the page lacks the gauges of filters, sets and queues',
     );
-    const ofQueue = (name: string, help: string, labels: string[] = []): Gauge =>
-      new Gauge({
-        name: `unseen_queue_${name}`,
-        help,
-        labelNames: ['visited_set', ...labels],
-        registers: [registry],
-      });
-    this.queue = ofQueue('urls', 'URLs in the queue by state', ['state']);
-    this.oldest = ofQueue(
-      'oldest_seconds',
-      'Time since the URL at the head of the queue was discovered; 0 if no URL is waiting',
+    this.duration = gauge(
+      'store_scrape_duration_seconds',
+      'How long the last read of filters from the store took',
+    );
+    this.gauges = new Map(
+      filterFigures((time) => Math.max(0, clock.now() - time) / 1_000).map((figure) => {
+        const { name, help, label } = figure;
+        return [
+          figure,
+          gauge(name, `${help}. ${SAME}`, ['kind', 'filter', ...(label === undefined ? [] : [label])]),
+        ];
+      }),
     );
   }
 
-  /** Reads the figures from the store. Shows none if the store is not `ready` or fails during the read. */
-  async refresh(ready: boolean): Promise<void> {
-    const rows = ready ? await this.rows().catch(emptyIfExpected) : [];
-    for (const gauge of [...this.gauges.keys(), this.window, this.queue, this.oldest]) gauge.reset();
-    for (const { filter, stats } of rows) {
-      const labels = { kind: filter.kind, filter: filter.name };
-      for (const [gauge, value] of this.gauges) gauge.set(labels, value(filter, stats));
-      for (const origin of ['caller', 'made'] as const) {
-        this.window.set({ ...labels, origin }, stats.recordWindowSeconds[origin]);
-      }
-      if (!stats.queue) continue;
-      const { oldestSeconds = 0, ...counts } = stats.queue;
-      for (const [state, count] of Object.entries(counts)) {
-        this.queue.set({ visited_set: filter.name, state }, count);
-      }
-      this.oldest.set({ visited_set: filter.name }, oldestSeconds);
-    }
+  /** Makes the gauges current, or shows that the store is unavailable. */
+  async refresh(): Promise<void> {
+    const deadline = deadlineIn(this.options.patienceMs ?? PATIENCE_MS);
+    const ready = await inTime(
+      deadline,
+      this.options.store.readiness().then((answer) => answer.ready),
+    );
+    this.ready.set(ready ? 1 : 0);
+    const success = ready === true && (this.isFresh || (await this.read(deadline)));
+    this.success.set(success ? 1 : 0);
+    if (!success) this.show([]);
   }
 
-  private async rows(): Promise<{ filter: Filter; stats: FilterStats }[]> {
-    const found: Filter[] = [];
-    for (const kind of ['visited-set', 'filter'] satisfies FilterKind[]) {
-      const room = MOST_FILTERS - found.length;
-      if (room > 0) found.push(...(await this.store.list(kind, room)).filters);
-    }
-    const rows = found.map(async (filter) => {
-      // Undefined if the filter was dropped or cleared since it was listed. The next scrape shows its new state.
-      const stats = await this.store.describe(filter).catch(undefinedIfExpected);
-      return stats && { filter, stats };
+  private get isFresh(): boolean {
+    return this.readAt !== undefined && this.options.clock.monotonic() - this.readAt < FRESH_MS;
+  }
+
+  /** Reads the filters, and shares the read with other scrapes. Returns false if the store is unavailable. */
+  private async read(deadline: number): Promise<boolean> {
+    this.readAt = undefined;
+    this.reading ??= this.rows().finally(() => {
+      this.reading = undefined;
     });
-    return (await joinAll(rows)).filter((row) => row !== undefined);
+    const rows = await inTime(deadline, this.reading);
+    if (!rows) return false;
+    this.readAt = this.options.clock.monotonic();
+    this.show(rows);
+    return true;
+  }
+
+  private show(rows: readonly FilterRow[]): void {
+    for (const [{ of, label }, gauge] of this.gauges) {
+      gauge.reset();
+      for (const row of rows) {
+        const value = of(row);
+        const { kind, name: filter } = row.filter;
+        if (typeof value === 'number') gauge.set({ kind, filter }, value);
+        else if (value && label !== undefined) {
+          for (const [one, part] of Object.entries(value)) gauge.set({ kind, filter, [label]: one }, part);
+        }
+      }
+    }
+  }
+
+  private async rows(): Promise<FilterRow[]> {
+    const { clock, filters } = this.options;
+    const begin = clock.monotonic();
+    filters.round();
+    await this.fillPlaces();
+    const { shown } = filters;
+    const rows: FilterRow[] = [];
+    for (let from = 0; from < shown.length; from += AT_A_TIME) {
+      const some = shown.slice(from, from + AT_A_TIME).map(({ kind, name }) => this.row(kind, name));
+      for (const row of await joinAll(some)) if (row) rows.push(row);
+    }
+    this.duration.set((clock.monotonic() - begin) / 1_000);
+    return rows;
+  }
+
+  /** Shows filters without calls while there is room, by name. */
+  private async fillPlaces(): Promise<void> {
+    const { filters, store } = this.options;
+    for (const kind of KINDS) {
+      if (!filters.hasRoom) return;
+      for (const { name } of (await store.list(kind, MOST_FILTERS)).filters) filters.offer(kind, name);
+    }
+  }
+
+  /** A filter as it is now. Undefined if it is gone or lost, or changes at this moment. */
+  private async row(kind: FilterKind, name: string, fresh = false): Promise<FilterRow | undefined> {
+    const { filters, store } = this.options;
+    try {
+      const filter = await store.open(name, kind, { fresh });
+      return { filter, stats: await store.describe(filter, { hosts: true }) };
+    } catch (error) {
+      if (error instanceof StaleFilterError) return fresh ? undefined : this.row(kind, name, true);
+      if (!(error instanceof StoreError) || error.code === 'STORE_UNAVAILABLE') throw error;
+      if (error.code === 'FILTER_NOT_FOUND') filters.forget(name);
+      return undefined;
+    }
   }
 }
 
-function undefinedIfExpected(error: unknown): undefined {
-  if (error instanceof StoreError || error instanceof StaleFilterError) return undefined;
-  throw error;
-}
-
-function emptyIfExpected(error: unknown): [] {
-  undefinedIfExpected(error);
-  return [];
+/** The result of `work`, or undefined if the store does not answer by the deadline, or is unavailable. */
+async function inTime<T>(deadline: number, work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await within(
+      msUntil(deadline),
+      work,
+      () => new StoreError('STORE_UNAVAILABLE', 'no answer in time'),
+    );
+  } catch (error) {
+    if (error instanceof StoreError) return undefined;
+    throw error;
+  }
 }

@@ -1,4 +1,4 @@
-import type { Counter } from 'prom-client';
+import { Counter, type CounterConfiguration } from 'prom-client';
 
 /** One value for each of the counter's label names, in the same order. */
 type Values = readonly (string | number)[];
@@ -15,8 +15,11 @@ interface Tally {
 export class TalliedCounter {
   /** Tallies by the joined label values. */
   private readonly tallies = new Map<string, Tally>();
+  private readonly counter: Counter;
 
-  constructor(private readonly counter: Counter) {}
+  constructor(options: CounterConfiguration<string>) {
+    this.counter = new Counter({ ...options, collect: () => this.flush() });
+  }
 
   add(count: number, ...values: Values): void {
     const key = values.join('\n');
@@ -25,8 +28,7 @@ export class TalliedCounter {
     else this.tallies.set(key, { values, count });
   }
 
-  /** Adds the collected counts to the library's counter. */
-  flush(): void {
+  private flush(): void {
     for (const tally of this.tallies.values()) {
       this.counter.labels(...tally.values.map(String)).inc(tally.count);
       tally.count = 0;

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { SYSTEM_CLOCK } from '#store';
 import type { ProblemError } from '../errors/problem.js';
 import { ProblemReporter } from '../http/problem-reporter.js';
 import { toProblem } from '../http/to-problem.js';
@@ -40,6 +41,7 @@ export class Dispatcher {
 
   /** Writes the replies to `session.write`. Never rejects. */
   async execute(unit: Unit, session: Session): Promise<void> {
+    const begin = SYSTEM_CLOCK.monotonic();
     await this.gate.turn(session, bytesOf(unit));
     try {
       assertOutside(session, unit.commandName);
@@ -52,6 +54,7 @@ export class Dispatcher {
       const count = unit.kind === 'items' ? unit.begins.length - 1 : 1;
       this.fail(unit.commandName, session, toProblem(error), count);
     }
+    this.metrics.time(this.known(unit.commandName), (SYSTEM_CLOCK.monotonic() - begin) / 1_000);
   }
 
   /** Writes an error and ends the connection. */
@@ -122,8 +125,13 @@ export class Dispatcher {
 
   private fail(commandName: string, { write }: Session, problem: ProblemError, commands: number): void {
     for (let i = 0; i < commands; i++) writeProblem(write, problem);
-    this.metrics.count(this.commands.has(commandName) ? commandName : 'unknown', problem.code, commands);
+    this.metrics.count(this.known(commandName), problem.code, commands);
     this.reporter.report(problem, nextRequestId());
+  }
+
+  /** The command's name in metrics. */
+  private known(commandName: string): string {
+    return this.commands.has(commandName) ? commandName : 'unknown';
   }
 }
 

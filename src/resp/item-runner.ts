@@ -126,6 +126,7 @@ export class ItemRunner {
     { kind }: Filter,
     caller: Principal,
   ): Promise<BatchResult> {
+    const used = { kind, name: target, prefix: caller.prefix };
     const { operations, items, urls } = this;
     let result: BatchResult;
     if (kind === 'filter') {
@@ -139,7 +140,7 @@ export class ItemRunner {
         if (verb === 'remove') result = await items.remove(target, keys, operation, accept);
         else result = await items.add(target, keys, operation, { onlyAbsent, accept });
       }
-      this.metrics.countItems(verb, result.counts);
+      this.metrics.countItems(used, verb, result.counts);
     } else {
       const batch: string[] = [];
       for (let i = from; i < to; i++) batch.push(bytes.toString('utf8', span[2 * i], span[2 * i + 1]));
@@ -153,7 +154,7 @@ export class ItemRunner {
         else if (verb === 'remove') result = await urls.forget(target, batch, operation);
         else result = await urls.visit(target, batch, operation, ttlMs);
       }
-      this.metrics.countItems(URL_VERBS[verb], result.counts);
+      this.metrics.countItems(used, URL_VERBS[verb], result.counts);
     }
     return result;
   }

@@ -22,6 +22,30 @@ export function queueHostPaceContract(subject: Subject): void {
       });
     });
 
+  describe('the description of a per-host queue', () => {
+    it('counts the hosts that are due, those that are blocked, and neither for a host at its limit', async () => {
+      const filter = await make({ delayMs: DELAY_MS });
+      const hosts = async () => (await subject.store.describe(filter, { hosts: true })).hosts;
+      expect(await hosts()).toEqual({ known: 0, due: 0, blocked: 0 });
+      expect(await subject.store.describe(filter)).not.toHaveProperty('hosts');
+      await discover(subject.store, filter, [...urls('a', 2), ...urls('b', 2), ...urls('c', 2)]);
+      expect(await hosts()).toEqual({ known: 3, due: 3, blocked: 0 });
+      expect(await lease(filter, 2)).toHaveLength(2);
+      expect(await hosts()).toEqual({ known: 3, due: 1, blocked: 2 });
+      clock.advance(DELAY_MS);
+      expect(await hosts()).toEqual({ known: 3, due: 3, blocked: 0 });
+
+      const limited = await make({ maxLeased: 1 });
+      await discover(subject.store, limited, [...urls('a', 2), ...urls('b', 2)]);
+      expect(await lease(limited, 1)).toHaveLength(1);
+      expect((await subject.store.describe(limited, { hosts: true })).hosts).toEqual({
+        known: 2,
+        due: 1,
+        blocked: 0,
+      });
+    });
+  });
+
   describe('the delay of a host', () => {
     it('separates two leases, even after a restart', async () => {
       let filter = await make({ delayMs: DELAY_MS });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { UnseenClient } from '#client';
 import { call, freshName, type TestApp } from '../support/app.js';
+import { scrape } from '../support/metrics.js';
 import { STORES } from './stores.js';
 
 const FILTER = { type: 'counting', capacity: 1_000, errorRate: 1e-6 };
@@ -36,9 +37,9 @@ describe.each(STORES)('names with ":" and upper case, $name store', ({ start }) 
       expect(described).toMatchObject({ status: 200, body: { name, items: 1 } });
     }
     expect(await call(app, 'GET', `/v1/filters/${other}`)).toMatchObject({ body: { name: other, items: 0 } });
-    const metrics = await (await fetch(`${app.url}/metrics`)).text();
-    expect(metrics).toContain(`unseen_filter_items{kind="filter",filter="${name}"} 1\n`);
-    expect(metrics).toContain(`unseen_filter_items{kind="filter",filter="${other}"} 0\n`);
+    const page = await scrape(app);
+    expect(page.value(`unseen_filter_items{kind="filter",filter="${name}"}`)).toBe(1);
+    expect(page.value(`unseen_filter_items{kind="filter",filter="${other}"}`)).toBe(0);
     expect(await call(app, 'DELETE', `/v1/filters/${escaped}`)).toMatchObject({ status: 204 });
     expect(await call(app, 'GET', `/v1/filters/${name}`)).toMatchObject({
       ...{ status: 404, body: { detail: expect.stringContaining(name) } },

@@ -109,9 +109,12 @@ describe('a service at its limits', () => {
         'unseen_in_flight_requests{kind="requests"} 3',
         'unseen_in_flight_requests{kind="streams"} 2',
         'unseen_in_flight_requests{kind="probes"} 1',
+        'unseen_max_in_flight_requests{kind="requests"} 3',
+        'unseen_max_in_flight_requests{kind="streams"} 2',
         'unseen_in_flight_bytes 300',
+        'unseen_waiting_turns 0',
         'unseen_unread_answer_bytes 0',
-        `unseen_refused_total{bound="requests"} ${before + 1}`,
+        `unseen_refused_requests_total{bound="requests"} ${before + 1}`,
       ]),
     );
   });

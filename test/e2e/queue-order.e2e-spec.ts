@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { freshName, type TestApp } from '../support/app.js';
+import { scrape, type MetricsPage } from '../support/metrics.js';
 import { Synced } from '../support/synced.js';
 import { exported, importedAs } from './exports.js';
 import { leasesWaiting } from './leases-waiting.js';
@@ -152,16 +153,15 @@ describe.each(STORES)('order and time over HTTP, $name store', ({ start }) => {
   it('/metrics counts scheduled URLs, and the oldest one by its time', async () => {
     const set = await Synced.visitedSet(app);
     await discover(set, [url(1), url(2)], { delaySeconds: 60 });
-    const figures = async (): Promise<string[]> => {
-      const text = await (await fetch(`${app.url}/metrics`)).text();
-      return text.split('\n').filter((line) => line.includes(`visited_set="${set.name}"`));
-    };
-    expect(await figures()).toContain(`unseen_queue_urls{visited_set="${set.name}",state="scheduled"} 2`);
+    const labels = `kind="visited-set",filter="${set.name}"`;
+    const inState = (page: MetricsPage, state: string): number | undefined =>
+      page.value(`unseen_queue_urls{${labels},state="${state}"}`);
+    expect(inState(await scrape(app), 'scheduled')).toBe(2);
     app.advance(60_000);
     expect(await lease(set, 1)).toHaveLength(1);
-    const due = await figures();
-    expect(due).toContain(`unseen_queue_urls{visited_set="${set.name}",state="waiting"} 1`);
-    expect(Number(due.find((line) => line.includes('oldest_seconds'))!.split(' ')[1])).toBeLessThan(60);
+    const due = await scrape(app);
+    expect(inState(due, 'waiting')).toBe(1);
+    expect(due.value(`unseen_queue_oldest_seconds{${labels}}`)).toBeLessThan(60);
   });
 
   it('hosts hand out their own URLs by priority', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, freshName, startApp, type Answer, type TestApp } from '../support/app.js';
+import { scrape } from '../support/metrics.js';
 import { startRedis } from '../support/redis-server.js';
 import { leasesWaiting } from './leases-waiting.js';
 import { STORES } from './stores.js';
@@ -264,21 +265,12 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
     await set.discover(...Array.from({ length: 7 }, (_, n) => url(n)));
     const ids = idsOf(await set.lease(4));
     await set.settle('release', ids.slice(0, 1), { reason: 'x' });
-    const text = await (await fetch(`${app.url}/metrics`)).text();
-    const value = (name: string, labels: string): string | undefined =>
-      text
-        .split('\n')
-        .find((line) => line.startsWith(`${name}{visited_set="${set.name}"${labels}}`))
-        ?.split(' ')[1];
+    const page = await scrape(app);
+    const value = (name: string, labels = ''): number | undefined =>
+      page.value(`${name}{kind="visited-set",filter="${set.name}"${labels}}`);
     const states = ['waiting', 'leased', 'delayed', 'dead', 'forgotten'];
-    expect(states.map((state) => value('unseen_queue_urls', `,state="${state}"`))).toEqual([
-      '3',
-      '3',
-      '0',
-      '1',
-      '0',
-    ]);
-    expect(Number(value('unseen_queue_oldest_seconds', ''))).toBeLessThan(600);
+    expect(states.map((state) => value('unseen_queue_urls', `,state="${state}"`))).toEqual([3, 3, 0, 1, 0]);
+    expect(value('unseen_queue_oldest_seconds')).toBeLessThan(600);
   });
 
   describe('a lease that waits', () => {

@@ -3,6 +3,7 @@ import { request, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, type TestApp } from '../support/app.js';
 import { bearer, makeKey } from '../support/credentials.js';
+import { scrape } from '../support/metrics.js';
 import { Synced, type SyncBody } from '../support/synced.js';
 import { until } from '../support/until.js';
 import { STORES } from './stores.js';
@@ -415,9 +416,9 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     const set = await Synced.visitedSet(app);
     const { id } = await set.open();
     await set.listed(id, [url(0), 'nonsense']);
-    const metrics = await (await fetch(`${app.url}/metrics`)).text();
-    expect(metrics).toMatch(/^unseen_items_total\{verb="keep-url",verdict="new"\} \d+$/m);
-    expect(metrics).toContain(`unseen_filter_syncs{kind="visited-set",filter="${set.name}"} 1\n`);
+    const page = await scrape(app);
+    expect(page.value('unseen_items_total{verb="keep-url",verdict="new"}')).toBeGreaterThan(0);
+    expect(page.value(`unseen_filter_open_syncs{kind="visited-set",filter="${set.name}"}`)).toBe(1);
   });
 });
 

@@ -1,5 +1,5 @@
-import { assertSpread, cellCount, type Layer } from '#bloom';
-import type { Filter, FilterSpec, FilterStats, SyncPlan } from './port/index.js';
+import { assertSpread, cellCount, itemsPerPageFromFill, type Layer, PagedErrorRate } from '#bloom';
+import type { Filter, FilterSpec, FilterStats, LayerStats, SyncPlan } from './port/index.js';
 import { syncUnsupported } from './refusals.js';
 
 /** The layers that a filter may have, oldest first. One if it doesn't grow. */
@@ -34,6 +34,27 @@ export function fillOf(filter: Filter, { layers, nonZeroCells }: FilterStats): n
   let cells = 0;
   for (const { geometry } of plannedLayers(filter).slice(0, layers.length)) cells += cellCount(geometry);
   return nonZeroCells / cells;
+}
+
+/** The current false-positive rate, estimated from the fill of all existing layers. */
+export function errorRateOf(filter: Filter, { layers }: FilterStats): number {
+  const planned = plannedLayers(filter);
+  return joinedErrorRate(layers.map((layer, number) => layerErrorRate(layer, planned[number] ?? planned[0])));
+}
+
+/** The false-positive rate of layers with these rates. */
+export function joinedErrorRate(rates: readonly number[]): number {
+  // With one layer, this must be exactly the layer's own rate.
+  return rates.length === 1
+    ? (rates[0] as number)
+    : 1 - rates.reduce((absent, rate) => absent * (1 - rate), 1);
+}
+
+/** A layer's current false-positive rate, estimated from its fill. */
+export function layerErrorRate({ nonZeroCells }: LayerStats, { geometry }: Layer): number {
+  const { pageCells, hashes } = geometry;
+  const itemsPerPage = itemsPerPageFromFill(nonZeroCells / cellCount(geometry), pageCells, hashes);
+  return PagedErrorRate.of(pageCells, hashes).at(itemsPerPage);
 }
 
 /** Total capacity of all existing layers. */

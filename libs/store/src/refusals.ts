@@ -16,6 +16,7 @@ import {
   type Queued,
   type QueuedItem,
   type Sync,
+  type SyncOutcome,
 } from './port/index.js';
 import { type Chosen, differences, type Existing } from './same-filter.js';
 
@@ -321,7 +322,16 @@ export const ABANDONED = {
   memory: 'the store had no memory for it',
   lost: 'the store lost part of its data',
   opening: 'the service stopped while opening it',
-} as const;
+} as const satisfies Partial<Record<SyncOutcome, string>>;
+
+const OUTCOMES = new Map<string | undefined, SyncOutcome>(
+  Object.entries(ABANDONED).map(([outcome, reason]) => [reason, outcome as keyof typeof ABANDONED]),
+);
+
+/** How a sync has ended. Undefined if another version of the service has abandoned it for a reason of its own. */
+export function outcomeOf({ state, reason }: Pick<Sync, 'state' | 'reason'>): SyncOutcome | undefined {
+  return state === 'committed' ? state : OUTCOMES.get(reason);
+}
 
 /** Error codes for layers that can't take more items. */
 const NO_ROOM: readonly string[] = ['FILTER_FULL', 'STORE_FULL', 'QUOTA_EXCEEDED'];

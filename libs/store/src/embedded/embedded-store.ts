@@ -10,6 +10,7 @@ import { DEFAULT_MAX_MARKS, DEFAULT_RECORD_BYTES } from '../retention.js';
 import {
   DEFAULT_MAX_SYNC_FORGETS,
   DEFAULT_SYNC_IDLE_MS,
+  NO_OBSERVER,
   type AgeStats,
   type Filter,
   type FilterKind,
@@ -21,6 +22,7 @@ import {
   type RateLimiter,
   type Readiness,
   type Store,
+  type StoreObserver,
   type Usage,
 } from '../port/index.js';
 import { MAX_SEGMENT_BYTES } from '../segmentation.js';
@@ -40,7 +42,8 @@ import { usageOf } from './catalogue/room.js';
 import { viewOf } from './syncs/end-sync.js';
 import type { SessionOptions } from './engine/session.js';
 import { overdue } from './queue/overdue.js';
-import { headDiscoveredAt } from './queue/next-turn.js';
+import { knowsHosts } from './queue/host-lanes.js';
+import { headDiscoveredAt, hostStats } from './queue/next-turn.js';
 import { QueueCopies } from './syncs/queue-copies.js';
 import { EmbeddedSyncs } from './syncs/syncs.js';
 import { EmbeddedTransfer } from './transfer/transfer.js';
@@ -69,6 +72,7 @@ export interface EmbeddedOptions {
   readonly maxHidden?: number;
   readonly clock?: Clock;
   readonly random?: RandomSource;
+  readonly observer?: StoreObserver;
 }
 
 const DEFAULT_CHECKPOINT_BYTES = 64 * 2 ** 20;
@@ -127,6 +131,7 @@ export class EmbeddedStore implements Store {
   ): Promise<EmbeddedStore> {
     // The engine may already sweep before the store exists.
     const created: { store?: EmbeddedStore } = {};
+    const { observer = NO_OBSERVER } = options;
     const engine = await start({
       fsync: options.fsync ?? false,
       maxRecordBytes: options.maxRecordBytes ?? DEFAULT_RECORD_BYTES,
@@ -137,6 +142,7 @@ export class EmbeddedStore implements Store {
       clock: options.clock ?? SYSTEM_CLOCK,
       random: options.random ?? SYSTEM_RANDOM,
       onTurns: (filter) => created.store?.watches.wake(filter),
+      onSyncEnd: (outcome) => observer.endedSync(outcome),
     });
     created.store = new EmbeddedStore(engine, options.syncIdleMs ?? DEFAULT_SYNC_IDLE_MS);
     return created.store;
@@ -154,7 +160,7 @@ export class EmbeddedStore implements Store {
     return this.engine.read((memory) => memory.named(name, kind).filter);
   }
 
-  async describe(filter: Filter): Promise<FilterStats> {
+  async describe(filter: Filter, { hosts = false } = {}): Promise<FilterStats> {
     return this.engine.read((memory, now, database) => {
       const state = memory.current(filter);
       const { caller, made } = state.windows;
@@ -168,6 +174,7 @@ export class EmbeddedStore implements Store {
               queue: state.queue.stats(now, headDiscoveredAt(store, state, now), overdue(store, state, now)),
             }
           : {}),
+        ...(hosts && knowsHosts(state) ? { hosts: hostStats(database, state, now) } : {}),
         ...(state.sync ? { sync: viewOf(state, state.sync) } : {}),
         ...(state.stack.age ? { age: ageOf(state.stack, state.stack.age) } : {}),
         recordWindowSeconds: {

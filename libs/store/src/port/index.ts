@@ -3,6 +3,7 @@ export * from './credentials.js';
 export * from './filter.js';
 export * from './hosts.js';
 export * from './inspection.js';
+export * from './observer.js';
 export * from './operation.js';
 export * from './queue.js';
 export * from './rate-limiter.js';

@@ -19,6 +19,8 @@ export interface FilterStats {
   readonly refused: number;
   /** Visited sets only. */
   readonly queue?: QueueStats;
+  /** Only for sets with `perHost`, and only if asked for. */
+  readonly hosts?: HostStats;
   /** The sync that is open or committing. */
   readonly sync?: Sync;
   /** Only if the filter ages. */
@@ -40,6 +42,22 @@ export interface AgeStats {
   /** Number of removed items whose cells other items all keep live. */
   readonly hidden: number;
 }
+
+/** Hosts of a per-host queue. A host at `maxLeased` is neither due nor blocked. */
+export interface HostStats {
+  /** Number of hosts with entries, or with counts or settings. */
+  readonly known: number;
+  /**
+   * Number of hosts whose entries may be leased now. May include hosts whose entries were all leased, until the next
+   * lease. The embedded store counts no further than MOST_COUNTED_HOSTS.
+   */
+  readonly due: number;
+  /** Number of hosts that wait until their delay or block ends. As in `due`, some may have no entries. */
+  readonly blocked: number;
+}
+
+/** How many due and how many blocked hosts the embedded store counts, because it has to count them one by one. */
+export const MOST_COUNTED_HOSTS = 1_000;
 
 export type LayerStats = Pick<FilterStats, 'items' | 'nonZeroCells' | 'saturatedCells'>;
 

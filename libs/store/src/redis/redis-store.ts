@@ -205,11 +205,17 @@ export class RedisStore implements Store {
     return known?.kind === kind ? known : this.openFresh(name, kind);
   }
 
-  async describe(handle: Filter): Promise<FilterStats> {
+  async describe(handle: Filter, { hosts = false } = {}): Promise<FilterStats> {
     const filter = RedisFilter.of(handle);
     const { timeoutMs } = this.options;
     if (filter.layers) await this.growth.refresh(filter, deadlineIn(timeoutMs));
-    const { stats, unswept, late } = await describeFilter(this.connection, this.views, filter, timeoutMs);
+    const { stats, unswept, late } = await describeFilter(
+      this.connection,
+      this.views,
+      filter,
+      timeoutMs,
+      hosts,
+    );
     if (unswept.length > 0) this.sweeper.marked(filter, unswept);
     // If this fails, the next description of the filter tries again.
     if (late) void this.unclaimed.remove(filter).catch(() => undefined);

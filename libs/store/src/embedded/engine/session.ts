@@ -2,7 +2,7 @@ import { positionsOfHashes } from '#bloom';
 import type { Clock } from '../../clock.js';
 import type { RandomSource } from '../../random-source.js';
 import { Commits, UnchangedError } from '../journal/commits.js';
-import type { Filter } from '../../port/index.js';
+import type { Filter, SyncOutcome } from '../../port/index.js';
 import type { Database } from '../database/database.js';
 import { FilterState } from '../filters/filter-state.js';
 import { JOURNAL_LAST, JournalEncoder, setPrevious } from '../journal/journal.js';
@@ -35,6 +35,8 @@ export interface SessionOptions {
   readonly random: RandomSource;
   /** See Commits. */
   readonly onTurns: (filter: Filter) => void;
+  /** See Commits. */
+  readonly onSyncEnd: (outcome: SyncOutcome) => void;
 }
 
 /** A mutation's answer, and the journal records of the cells that it changed, one per layer. */
@@ -61,7 +63,8 @@ export class Session {
     readonly options: SessionOptions,
   ) {
     this.memory = loadMemory(database, options.clock);
-    this.commits = new Commits(database, this.memory, options.fsync, options.onTurns);
+    const { fsync, onTurns, onSyncEnd } = options;
+    this.commits = new Commits(database, this.memory, fsync, onTurns, onSyncEnd);
     this.purger = new Purger(database, this.commits);
     this.sweeper = new Sweeper(this, options.maxMarks, options.clock);
   }

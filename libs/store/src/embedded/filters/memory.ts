@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.js';
 import { StaleFilterError } from '../../errors.js';
 import { dataLost, notFound } from '../../refusals.js';
-import type { Filter, FilterKind } from '../../port/index.js';
+import type { Filter, FilterKind, SyncOutcome } from '../../port/index.js';
 import type { FilterState } from './filter-state.js';
 import { GENERATION_BYTES } from '../database/keys.js';
 import { HeadRows } from './head-rows.js';
@@ -22,6 +22,8 @@ export class Memory {
   readonly headRows: HeadRows;
   /** Sets whose hosts got a turn in the current transaction, other than through a lease. */
   readonly gotTurns = new Set<Filter>();
+  /** How syncs ended in the current transaction. */
+  endedSyncs: SyncOutcome[] = [];
   /** Scope of the operations on names: create, drop, clear. No generation is all zeros. */
   readonly names: RecordScope;
   /** Sequence number of the last journal record. The first is 1. */

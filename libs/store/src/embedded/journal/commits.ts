@@ -2,7 +2,7 @@ import { StaleFilterError, StoreError } from '../../errors.js';
 import type { Database } from '../database/database.js';
 import { JOURNAL_LAST } from './journal.js';
 import { readNumber } from '../database/keys.js';
-import type { Filter } from '../../port/index.js';
+import type { Filter, SyncOutcome } from '../../port/index.js';
 import type { Memory } from '../filters/memory.js';
 import { Portions } from './portions.js';
 import { DamagedRow } from '../database/table.js';
@@ -44,6 +44,8 @@ export class Commits {
     private readonly flush: boolean,
     /** Called after the commit, with the sets whose hosts got a turn. */
     private readonly onTurns: (filter: Filter) => void = () => undefined,
+    /** Called after the commit, for each sync that ended. */
+    private readonly onSyncEnd: (outcome: SyncOutcome) => void = () => undefined,
   ) {
     this.portions = new Portions(database.sizes.itemsPerTurn);
   }
@@ -55,7 +57,12 @@ export class Commits {
    * longer agrees with the database. `items` is the amount of work.
    */
   async run<T>(change: () => T, items = 1): Promise<T> {
-    const outcome: { value?: T; observed?: Promise<void> | undefined; turns?: Filter[] } = {};
+    const outcome: {
+      value?: T;
+      observed?: Promise<void> | undefined;
+      turns?: Filter[];
+      endedSyncs?: SyncOutcome[];
+    } = {};
     this.unfinished++;
     const leave = await this.portions.enter(items);
     const commit = this.database.transaction(() => {
@@ -64,8 +71,10 @@ export class Commits {
         this.assertInStep();
         outcome.observed = this.last;
         this.memory.gotTurns.clear();
+        this.memory.endedSyncs = [];
         outcome.value = change();
         outcome.turns = [...this.memory.gotTurns];
+        outcome.endedSyncs = this.memory.endedSyncs;
         this.last = commit;
       } catch (error) {
         // Set here and not later, because the next change in the same commit may be about to run.
@@ -77,6 +86,7 @@ export class Commits {
     try {
       await commit;
       outcome.turns?.forEach(this.onTurns);
+      outcome.endedSyncs?.forEach(this.onSyncEnd);
       return outcome.value as T;
     } catch (error) {
       if (isRefusal(error)) {

@@ -1,8 +1,9 @@
 import type { Database } from '../database/database.js';
+import { type HostStats, MOST_COUNTED_HOSTS } from '../../port/index.js';
 import type { FilterState } from '../filters/filter-state.js';
 import { headOf } from '../filters/logs.js';
 import { HostLane } from './host-lane.js';
-import { knowsHosts } from './host-lanes.js';
+import { knowsHosts, type HostState } from './host-lanes.js';
 import type { LaneStore } from './lane-records.js';
 import { dueDiscoveredAt } from './overdue.js';
 import { Turns } from './turns.js';
@@ -23,6 +24,17 @@ function waitingDiscoveredAt(database: Database, state: FilterState): number | u
     if (head) return head.headDiscoveredAt;
   }
   return undefined;
+}
+
+/** Counts a per-host queue's hosts. */
+export function hostStats(database: Database, state: HostState, now: number): HostStats {
+  const turns = new Turns(database, state.key);
+  const next = Math.floor(state.queue.timeAt(now)) + 1;
+  return {
+    known: state.queue.lanes,
+    due: turns.count(0, next, MOST_COUNTED_HOSTS),
+    blocked: turns.count(next, Infinity, MOST_COUNTED_HOSTS),
+  };
 }
 
 /** When the first lane with time `from` or later is due, in ms since the epoch. Undefined if there is no such lane. */

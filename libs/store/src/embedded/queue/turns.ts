@@ -50,6 +50,18 @@ export class Turns {
     }));
   }
 
+  /** Number of turns from time `from` until before `to`, at most `most`. */
+  count(from: number, to: number, most: number): number {
+    const start = Buffer.from(this.keyOf({ at: from, number: 0, lane: NOTHING }));
+    const { end } =
+      to === Infinity
+        ? prefixRange(this.generation)
+        : { end: Buffer.from(this.keyOf({ at: to, number: 0, lane: NOTHING })) };
+    let count = 0;
+    for (const _ of this.database.turns.getKeys({ start, ...(end && { end }), limit: most })) count++;
+    return count;
+  }
+
   private keyOf({ at, number, lane }: Turn): Buffer {
     const { key } = this;
     writeNumber(key, at, GENERATION_BYTES);

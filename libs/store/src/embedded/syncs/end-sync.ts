@@ -5,6 +5,7 @@ import { numberKey } from '../database/keys.js';
 import type { Identity } from '../operations/operation-records.js';
 import type { Session } from '../engine/session.js';
 import { END_SYNC } from '../operations/verbs.js';
+import { outcomeOf } from '../../refusals.js';
 
 /** An open sync's state, for callers. */
 export function viewOf(
@@ -76,6 +77,8 @@ export function endIdentity(scope: FilterState, id: string): Identity<Sync> {
 function close(session: Session, state: FilterState, ended: Sync): void {
   state.sync = undefined;
   state.endedSync = ended;
+  const outcome = outcomeOf(ended);
+  if (outcome) session.memory.endedSyncs.push(outcome);
   describeAnew(session, state);
   // The blocks of dropped layers no longer count, and are deleted in the background.
   let blocks = 0;

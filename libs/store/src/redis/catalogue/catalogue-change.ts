@@ -47,6 +47,8 @@ export interface Publication {
   /** Undefined deletes the entry. */
   readonly entry: CatalogueEntry | undefined;
   readonly record?: RecordedOperation | undefined;
+  /** Called if this call has made the change. Not called if another instance has made the same one first. */
+  readonly changed?: () => void;
   /** Set if the work may take longer than the change's deadline. */
   readonly deadline?: number;
 }
@@ -95,8 +97,8 @@ export async function carryOut(
   try {
     if ((await change.prepare(held)) !== false) {
       const publication = change.publish(held.entry);
-      const { record, deadline: end = deadline } = publication;
-      const raw = await catalogue.set(held.read, publication.entry, end, { record });
+      const { record, changed, deadline: end = deadline } = publication;
+      const raw = await catalogue.set(held.read, publication.entry, end, { record, changed });
       if (raw !== undefined) return publication;
     }
   } catch (error) {

@@ -48,6 +48,8 @@ export interface RecordedOperation {
 interface SetOptions {
   readonly record?: RecordedOperation | undefined;
   readonly quota?: Quota | undefined;
+  /** Called if this call has made the change. Not called if another instance has made the same one first. */
+  readonly changed?: (() => void) | undefined;
 }
 
 /**
@@ -119,7 +121,7 @@ export class Catalogue {
     read: EntryRead,
     next: CatalogueEntry | undefined,
     deadline: number,
-    { record, quota }: SetOptions = {},
+    { record, quota, changed }: SetOptions = {},
   ): Promise<string | undefined> {
     const name = (next ?? read.entry)?.name ?? '';
     const kind = (next ?? read.entry)?.kind ?? 'filter';
@@ -145,7 +147,10 @@ export class Catalogue {
         deadline,
       ),
     );
-    if (reply === 1) return raw;
+    if (reply === 1) {
+      changed?.();
+      return raw;
+    }
     if (quota && isUsage(reply)) {
       const [filters, bytes] = reply;
       assertWithin(quota, { filters, bytes }, difference(read.entry, next));

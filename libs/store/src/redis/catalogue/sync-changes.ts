@@ -2,7 +2,7 @@ import { segmentBytes } from '#bloom';
 import { deadlineIn, msUntil } from '../../clock.js';
 import { StoreError } from '../../errors.js';
 import { joinAll } from '../../join-all.js';
-import { called, dataLost } from '../../refusals.js';
+import { called, dataLost, outcomeOf } from '../../refusals.js';
 import type { Operation, Quota, Sync, SyncPlan } from '../../port/index.js';
 import { within } from '../../within.js';
 import type { Allocation } from './allocation.js';
@@ -172,12 +172,14 @@ export class SyncChanges {
     const [script, next, left] = isCommitted
       ? [commitSyncScript, withPlan(rest, sync), layersOf(entry, base, tags.length)]
       : [abandonSyncScript, rest, layersOf({ ...sync, ...sync.plan }, sync.base, tags.length)];
+    const outcome = outcomeOf(over);
     await carryOut(this.catalogue, found, {
       deadline,
       prepare: () => this.inSegments(script, entry, tokenOf(entry, sync.id), tokenOf(next), deadline),
       publish: () => ({
         entry: { ...next, endedSync: { ...ended, left }, left },
         record: endOf(entry, over, deadline),
+        changed: () => outcome && this.connection.observer.endedSync(outcome),
       }),
     });
     return false;

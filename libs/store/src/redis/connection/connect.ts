@@ -1,6 +1,7 @@
 import type { ConnectionOptions as TlsOptions } from 'node:tls';
 import { Cluster, Redis } from 'ioredis';
 import type { Clock } from '../../clock.js';
+import type { StoreObserver } from '../../port/index.js';
 
 /** How to reach the master through Sentinels. */
 export interface SentinelOptions {
@@ -40,6 +41,7 @@ export interface ConnectionOptions {
   /** Number of replicas that must acknowledge a change before the call returns. Default: 0. */
   readonly waitReplicas?: number;
   readonly clock?: Clock;
+  readonly observer?: StoreObserver;
 }
 
 const RETRY_MOST_MS = 1000;

@@ -6,7 +6,8 @@ import { connect, type ConnectionOptions } from './connect.js';
 import { away, faultOf, finalError, inOurWords, originOf, withoutCommand } from './faults.js';
 import { ReplicatedWrites, type Write } from './replicated-writes.js';
 import { within } from '../../within.js';
-import { NOW, shifted, type Script } from '../scripts/script.js';
+import { NO_OBSERVER, type StoreObserver } from '../../port/index.js';
+import { NOW, shifted, type Script, verbOf } from '../scripts/script.js';
 
 export type { ConnectionOptions } from './connect.js';
 
@@ -66,6 +67,10 @@ export class Connection {
     return this.options.clock ?? SYSTEM_CLOCK;
   }
 
+  get observer(): StoreObserver {
+    return this.options.observer ?? NO_OBSERVER;
+  }
+
   /** Offset to add to the time of the servers. */
   get aheadMs(): number {
     return this.clock.shift?.aheadMs ?? 0;
@@ -91,7 +96,10 @@ export class Connection {
    */
   run(script: Script, keys: string[], args: Args, deadline: number, binary = false): Promise<unknown> {
     const { timed, values } = this.timed(script, args);
-    return this.repeat((attempt) => this.runOn(this.client, timed, keys, values(attempt), binary), deadline);
+    return this.repeat(
+      (attempt) => this.observed(script, this.runOn(this.client, timed, keys, values(attempt), binary)),
+      deadline,
+    );
   }
 
   /** Like `run`, for a script that changes data. Even a repeat resolves only once the replicas have the change. */
@@ -103,7 +111,8 @@ export class Connection {
       const sent = values(attempt);
       const evalsha = [this.digest(timed), keys.length, ...keys, ...sent];
       const write = { key: keys[0] as string, command: 'evalsha', args: evalsha, binary, end };
-      return this.replicated(write, () => this.runOn(writer, timed, keys, sent, binary));
+      const reply = this.replicated(write, () => this.runOn(writer, timed, keys, sent, binary));
+      return this.observed(script, reply);
     }, deadline);
   }
 
@@ -237,6 +246,14 @@ export class Connection {
     const method: unknown = Reflect.get(client, name);
     if (typeof method !== 'function') throw new TypeError(`script ${name} is not defined`);
     return (await Reflect.apply(method, client, [...named, ...values])) as unknown;
+  }
+
+  /** Reports how long a script's reply takes. If none comes, reports nothing. */
+  private async observed(script: Script, reply: Promise<unknown>): Promise<unknown> {
+    const begin = SYSTEM_CLOCK.monotonic();
+    const value = await reply;
+    this.observer.ranScript(verbOf(script), SYSTEM_CLOCK.monotonic() - begin);
+    return value;
   }
 
   private digest({ name, lua }: Script): string {

@@ -36,6 +36,7 @@ export function itemProgram(task: ItemTask): ItemProgram {
     frame,
     script: {
       name: nameOf(task),
+      verb: task.verb,
       numberOfKeys: frame.changes ? (task.queued ? queueChangeKeys(task.hosts) : 4) : 2,
       moreKeys: true,
       lua: text.replace(/\n\s*(?=\n)/g, ''),

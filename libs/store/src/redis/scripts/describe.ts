@@ -41,6 +41,9 @@ export const QUEUE_COLUMNS = [
   'late',
 ] as const;
 
+/** If the queue is per-host, these numbers follow: see HostStats. */
+export const HOST_COLUMNS = ['hosts', 'dueHosts', 'blockedHosts'] as const;
+
 /** If the filter ages, these numbers follow: the current epoch, and the number of hidden items. */
 export const AGE_COLUMNS = ['epoch', 'hidden'] as const;
 
@@ -116,6 +119,15 @@ if not oldest then
   if scheduledDue > 0 then look(dueScheduled(${hosts ? '' : '1'})) end
 end`;
 
+/** Lua: the queue's time is that of HOST_LANES. One member of `turns` is not a turn, and has a negative time. */
+const HOST_COUNTS = `
+local queueTime = now + queue.aheadMs + math.max(0, queue.seenAt - now)
+local dueHosts = call('ZCOUNT', queue.turns, 0, string.format('%.0f', queueTime))
+stats[#stats + 1] = queue.hosts
+stats[#stats + 1] = dueHosts
+stats[#stats + 1] = call('ZCARD', queue.turns) - 1 - dueHosts
+`;
+
 const queueCounts = (hosts: boolean): string => `${dueEntries(hosts)}
 local delayed, scheduledDue = call('ZCOUNT', queue.delayed, 0, now) + call('ZCOUNT', queue.delayed, ${TOO_LATE}), 0
 if queue.scheduled > 0 then
@@ -129,7 +141,7 @@ local age = oldest and math.max(0, math.floor(now / 1000) - oldest) or -1
 local queued = {queue.waiting + delayed + scheduledDue + queue.leased - leased, leased, later - delayed, scheduled - scheduledDue,
   letters, sizes[6] + sizes[7] - 2, age, ${hasVoid(hosts)} and 1 or 0, ${IS_LATE} and 1 or 0}
 for n = 1, #queued do stats[#stats + 1] = queued[n] end
-`;
+${hosts ? HOST_COUNTS : ''}`;
 
 /** Layers after the open one hold nothing yet, so they may lack keys. */
 const checkPieces = (keysAt: number): string => `
@@ -170,6 +182,7 @@ export function describeScript({ queued, hosts, ages }: DescribeTask): Script {
   const hiddenAt = 1 + (queued ? queueReadKeys(hosts) : 2);
   return {
     name: `unseenDescribe${queued ? 'Queued' : ''}${hosts ? 'Hosts' : ''}${ages ? 'Aged' : ''}`,
+    verb: 'describe',
     numberOfKeys: hiddenAt - 1 + (ages ? 1 : 0),
     moreKeys: true,
     lua: `${queued ? `${checkQueue(hosts)}${hosts ? LANE_RECORDS : ''}${OLDEST}${leases(false)}` : CHECK_SEGMENT}${checkPieces(hiddenAt + (ages ? 1 : 0))}${COUNTS}${queued ? queueCounts(hosts) : ''}${

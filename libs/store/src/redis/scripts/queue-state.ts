@@ -1,5 +1,5 @@
 import type { PerHost, Priority } from '../../port/index.js';
-import { checkSegment, RECORD_FIELDS, recordWith, type Script } from './script.js';
+import { checkSegment, RECORD_FIELDS, recordWith, type Script, verbOf } from './script.js';
 
 /*
  * An entry in a segment's queue is in one place: it waits in a lane, is held by a lease, is delayed or scheduled, or is
@@ -47,7 +47,7 @@ export interface QueueScript {
 /** Creates both scripts. `of` gets whether the queue is per-host. */
 export function forQueues(of: (hosts: boolean) => Script): QueueScript {
   const hosts = of(true);
-  return { plain: of(false), hosts: { ...hosts, name: `${hosts.name}Hosts` } };
+  return { plain: of(false), hosts: { ...hosts, name: `${hosts.name}Hosts`, verb: verbOf(hosts) } };
 }
 
 /** The script for a set's queue. */

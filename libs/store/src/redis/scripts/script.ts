@@ -2,11 +2,26 @@
 export interface Script {
   /** Unique, because the client identifies a script by its name. A different text needs a different name. */
   readonly name: string;
+  /** The name in metrics, if scripts with different names share one. See `verbOf`. */
+  readonly verb?: string;
   readonly numberOfKeys: number;
   /** True if more keys may follow. */
   readonly moreKeys?: true;
   readonly lua: string;
 }
+
+/** A script's name in metrics. Only a fixed number exist, because the layers of a filter are not part of it. */
+export function verbOf({ name, verb }: Pick<Script, 'name' | 'verb'>): string {
+  let known = verb ?? VERBS.get(name);
+  if (known === undefined) {
+    const words = name.replace(/^unseen/, '').match(/[A-Z][a-z]*/g) ?? [];
+    known = words.join('-').toLowerCase();
+    VERBS.set(name, known);
+  }
+  return known;
+}
+
+const VERBS = new Map<string, string>();
 
 /** Lua: the server's time as `now`, in ms since the epoch. Scripts must not read the time in any other way. */
 export const NOW = `

@@ -3,7 +3,7 @@ import { CYCLE, epochMs, Expiring, itemsByEpoch, itemsFromCells } from '../../ag
 import { deadlineIn } from '../../clock.js';
 import { joinAll } from '../../join-all.js';
 import { retainedSeconds } from '../../retention.js';
-import type { AgeStats, FilterStats, LayerStats, QueueStats } from '../../port/index.js';
+import type { AgeStats, FilterStats, HostStats, LayerStats, QueueStats } from '../../port/index.js';
 import type { Connection } from '../connection/connection.js';
 import type { RedisFilter } from '../layout/filter.js';
 import { hiddenKey, layerKeys, queueKeys, type SegmentKeys } from '../layout/keys.js';
@@ -12,6 +12,7 @@ import {
   COLUMNS,
   type DescribeTask,
   describeScript,
+  HOST_COLUMNS,
   LAYER_COLUMNS,
   QUEUE_COLUMNS,
 } from '../scripts/describe.js';
@@ -33,6 +34,7 @@ export async function describeFilter(
   views: Views,
   filter: RedisFilter,
   timeoutMs: number,
+  hosts = false,
 ): Promise<Described> {
   const rows = await readRows(connection, views, filter, timeoutMs, filter.queued);
   const sum = (key: keyof Numbers) => rows.reduce((total, row) => total + row[key], 0);
@@ -56,6 +58,7 @@ export async function describeFilter(
     removed: sum('removed'),
     refused: sum('refused'),
     ...(filter.queued ? { queue: queueStats(rows) } : {}),
+    ...(hosts && filter.perHost ? { hosts: hostStats(rows) } : {}),
     ...(filter.maxAgeSeconds === undefined ? {} : { age: ageStats(filter, filter.maxAgeSeconds, rows) }),
     recordWindowSeconds: { caller: windowSeconds('caller'), made: windowSeconds('made') },
   };
@@ -177,7 +180,9 @@ function ageStats({ stack }: RedisFilter, maxAgeSeconds: number, rows: readonly 
   return { epoch, epochMs: epochMs(maxAgeSeconds), items: itemsByEpoch(expiring), hidden };
 }
 
-type Numbers = Readonly<Record<(typeof COLUMNS)[number] | (typeof QUEUE_COLUMNS)[number], number>>;
+type Numbers = Readonly<
+  Record<(typeof COLUMNS)[number] | (typeof QUEUE_COLUMNS)[number] | (typeof HOST_COLUMNS)[number], number>
+>;
 type LayerRow = Readonly<Record<(typeof LAYER_COLUMNS)[number], number>>;
 
 interface Row extends Numbers {
@@ -207,16 +212,22 @@ function queueStats(rows: readonly Row[]): QueueStats {
   };
 }
 
+function hostStats(rows: readonly Row[]): HostStats {
+  const sum = (key: (typeof HOST_COLUMNS)[number]) => rows.reduce((total, row) => total + row[key], 0);
+  return { known: sum('hosts'), due: sum('dueHosts'), blocked: sum('blockedHosts') };
+}
+
 function keptMs(row: Row, origin: 'caller' | 'made'): number | undefined {
   const since = row[`${origin}Since`];
   return since === 0 ? undefined : row.now - since;
 }
 
-function readRow(reply: unknown, { stack }: RedisFilter, { queued, ages }: DescribeTask): Row {
+function readRow(reply: unknown, { stack }: RedisFilter, { queued, hosts, ages }: DescribeTask): Row {
   const numbers: number[] = Array.isArray(reply) ? reply.map(Number) : [];
   const columns = [
     ...COLUMNS,
     ...(queued ? QUEUE_COLUMNS : []),
+    ...(hosts ? HOST_COLUMNS : []),
     ...(ages ? AGE_COLUMNS : []),
     'open' as const,
   ];

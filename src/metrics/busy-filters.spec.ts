@@ -1,0 +1,134 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { MovedClock } from '../../test/support/moved-clock.js';
+import {
+  BusyFilters,
+  MOST_FILTERS,
+  MOST_NEW_AT_ONCE,
+  MOST_NEW_PER_HOUR,
+  MOST_OF_PREFIX,
+  ROUND_MS,
+} from './busy-filters.js';
+
+const HOUR_MS = 3_600_000;
+
+let clock: MovedClock;
+let filters: BusyFilters;
+beforeEach(() => {
+  clock = new MovedClock();
+  filters = new BusyFilters(clock);
+});
+
+const use = (name: string, items = 1, prefix = '') => filters.use({ kind: 'filter', name, prefix }, items);
+const names = (): string[] => filters.shown.map(({ name }) => name);
+
+/** Uses filters with these items, and lets a round pass. */
+function round(items: Readonly<Record<string, number>>): void {
+  for (const [name, count] of Object.entries(items)) use(name, count);
+  clock.advance(ROUND_MS);
+  filters.round();
+}
+
+/** Fills all places with filters that have `items` per round. */
+const steady = (items: number): Record<string, number> =>
+  Object.fromEntries(Array.from({ length: MOST_FILTERS }, (_, n) => [`steady-${n}`, items]));
+
+describe('places for filters', () => {
+  it('go to the first filters that are used, and are limited', () => {
+    for (let n = 0; n < 1_000; n++) use(`f${n}`);
+    expect(names()).toHaveLength(MOST_FILTERS);
+    expect(use('f0')).toMatchObject({ name: 'f0', items: 2 });
+    expect(use('f999')).toBeUndefined();
+  });
+
+  it('are shown for filters without calls while there is room, and busy ones take them', () => {
+    for (let n = 0; n < 1_000; n++) filters.offer('visited-set', `idle-${n}`);
+    expect(names()).toHaveLength(MOST_FILTERS);
+    clock.advance(HOUR_MS);
+    use('busy');
+    expect(names()).toHaveLength(MOST_FILTERS);
+    expect(names()).toContain('busy');
+    expect(names()).not.toContain('idle-0');
+  });
+
+  it('go to the busiest filters, once per round', () => {
+    round(steady(100));
+    clock.advance(HOUR_MS);
+    filters.round();
+    use('busier', 10_000);
+    filters.round();
+    expect(names()).not.toContain('busier');
+    round(steady(100));
+    expect(names()).toContain('busier');
+    expect(names()).toHaveLength(MOST_FILTERS);
+  });
+
+  it('stay with a filter until another one is twice as busy', () => {
+    for (let n = 0; n < 20; n++) round(steady(100));
+    clock.advance(HOUR_MS);
+    round({ ...steady(100), rival: 190 });
+    expect(names()).not.toContain('rival');
+    round({ ...steady(100), rival: 210 });
+    expect(names()).toContain('rival');
+  });
+
+  it('of one prefix are limited, and its filters only take places of one another', () => {
+    for (let n = 0; n < 50; n++) use(`ours-${n}`, 1);
+    for (let n = 0; n < 50; n++) use(`t-${n}`, 1_000_000, 't-');
+    const tenants = (): string[] => names().filter((name) => name.startsWith('t-'));
+    expect(tenants()).toHaveLength(MOST_OF_PREFIX);
+    for (let hours = 0; hours < 5; hours++) {
+      clock.advance(HOUR_MS);
+      filters.round();
+      for (let n = 0; n < 900; n++) use(`t-${hours}-${n}`, 1_000_000_000 * 100 ** hours, 't-');
+    }
+    expect(tenants()).toHaveLength(MOST_OF_PREFIX);
+    expect(tenants()).not.toContain('t-0');
+    for (let n = 0; n < 50; n++) expect(names()).toContain(`ours-${n}`);
+  });
+
+  it('are given to a limited number of names per hour, for any calls', () => {
+    const seen = new Set<string>();
+    for (let minute = 0; minute < 180; minute++) {
+      for (let n = 0; n < 50; n++) {
+        const name = `f-${minute}-${n}`;
+        use(name, 10 ** minute);
+        filters.offer('filter', `idle-${minute}-${n}`);
+        for (const shown of names()) seen.add(shown);
+        filters.forget(name);
+      }
+      clock.advance(60_000);
+      filters.round();
+      for (const shown of names()) seen.add(shown);
+    }
+    expect(seen.size).toBeLessThanOrEqual(MOST_NEW_AT_ONCE + 3 * MOST_NEW_PER_HOUR);
+    expect(seen.size).toBeGreaterThan(MOST_NEW_AT_ONCE + 2 * MOST_NEW_PER_HOUR);
+  });
+
+  it('are left for others by a tenant that makes and deletes filters all the time', () => {
+    for (let n = 0; n < 1_000; n++) {
+      use(`t-${n}`, 1, 't-');
+      filters.offer('filter', `t-idle-${n}`);
+      filters.forget(`t-${n}`);
+      filters.forget(`t-idle-${n}`);
+    }
+    expect(names()).toEqual([]);
+    for (let n = 0; n < MOST_FILTERS; n++) use(`ours-${n}`);
+    expect(names()).toHaveLength(MOST_FILTERS);
+  });
+
+  it('are freed by filters that are gone', () => {
+    for (let n = 0; n < MOST_FILTERS; n++) use(`f${n}`);
+    filters.forget('f0');
+    clock.advance(HOUR_MS);
+    expect(use('new')).toBeDefined();
+    expect(names()).not.toContain('f0');
+  });
+
+  it('start anew for a filter of the other kind with the same name', () => {
+    use('name', 5)?.tallies.set('add\nnew', 5);
+    const place = filters.use({ kind: 'visited-set', name: 'name', prefix: '' }, 1);
+    expect(place).toMatchObject({ kind: 'visited-set', items: 1 });
+    expect(place?.tallies.size).toBe(0);
+    expect(filters.shown).toEqual([expect.objectContaining({ kind: 'visited-set', name: 'name' })]);
+  });
+});
