@@ -21,7 +21,7 @@ describe('docs/scale.md', () => {
   it.each(rows)(
     'has the memory and segments that the service plans for %s URLs',
     (urls, masters, ...figures) => {
-      const [base, exponent] = (urls ?? '').split('^').map(Number);
+      const [base, exponent] = urls.split('^').map(Number);
       const capacity = (base ?? NaN) ** (exponent ?? NaN);
       const nodes = Number(masters);
       const [plain, ageing] = ([4, 8] as const).map((cellBits) =>
