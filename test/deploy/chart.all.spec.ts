@@ -148,6 +148,7 @@ describeFound(`the chart${why}`, () => {
     ['a node without a port', 'cluster', set('redis.cluster=["a"]'), /redis\/cluster/],
     ['a Redis user without a password', 'cluster', set('redis.existingSecret=""'), /redis\/existingSecret/],
     ['TLS files with a URL that does not encrypt', 'open', set('redis.tls.enabled=true'), /redis\/url/],
+    ['TLS files without TLS', 'cluster', set('redis.tls.enabled=false'), /redis\/tls\/existingSecret/],
     ['a certificate without its key', 'cluster', set('redis.tls.keyKey=""'), /redis\/tls\/keyKey/],
     ['another way to admit callers', 'redis', set('auth.mode="open"'), /auth\/mode/],
     [

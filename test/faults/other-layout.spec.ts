@@ -57,19 +57,28 @@ describe('Redis with data of another version', () => {
     await expect(open()).rejects.toThrow('Redis has data in an earlier key layout, and');
   });
 
-  it('is refused by open stores: readiness and calls by name report it, and change nothing', async () => {
+  it('is refused by open stores: readiness and calls report it, and change nothing', async () => {
     const filter: Filter = await makeFilter(store);
+    // A store that has not used Redis yet, as after a start without Redis.
+    const late = await open();
     await setVersion('2');
-    expect(await store.readiness()).toMatchObject({ ready: false, reason: refusal.message });
+    await own.del(CATALOGUE.usage);
+    expect(await late.readiness()).toMatchObject({ ready: false, reason: refusal.message });
+    const keys = (await own.keys('*')).sort();
     const before = await own.hgetall(CATALOGUE.filters);
     const calls = [
-      () => store.open(filter.name, 'filter', { fresh: true }),
-      () => store.create(filterSpec(), keyed()),
-      () => store.clear(filter.name, 'filter', keyed()),
-      () => store.drop(filter.name, 'filter', keyed()),
+      () => late.open(filter.name, 'filter', { fresh: true }),
+      () => late.create(filterSpec(), keyed()),
+      () => late.clear(filter.name, 'filter', keyed()),
+      () => late.drop(filter.name, 'filter', keyed()),
+      () => late.list('filter', 10),
+      () => late.list('visited-set', 10),
+      () => late.usage(['a:']),
     ];
     for (const call of calls) await expect(call()).rejects.toMatchObject(refusal);
+    expect((await own.keys('*')).sort()).toEqual(keys);
     expect(await own.hgetall(CATALOGUE.filters)).toEqual(before);
+    await late.close();
     await setVersion(LAYOUT_VERSION);
     expect(await check(store, await store.open(filter.name, 'filter', { fresh: true }), KNOWN)).toEqual(
       KNOWN.map(() => 0),

@@ -1,5 +1,6 @@
 import { StoreError } from '../../errors.js';
 import { joinAll } from '../../join-all.js';
+import { otherLayout } from '../../refusals.js';
 import type { FilterKind } from '../../port/index.js';
 import type { Connection } from '../connection/connection.js';
 import { CATALOGUE, LAYOUT_VERSION } from '../layout/keys.js';
@@ -27,6 +28,12 @@ export class CatalogueKeys {
     throw new StoreError('STORE_UNAVAILABLE', "Redis lost the prefixes' usage twice during the call; retry");
   }
 
+  /** The error to throw if Redis has data in another key layout. */
+  async layoutFault(deadline: number): Promise<StoreError | undefined> {
+    const { client } = this.connection;
+    return layoutFaultOf(await this.connection.repeat(() => client.hget(CATALOGUE.filters, ''), deadline));
+  }
+
   /**
    * Creates each key of the catalogue in its own script. While a slot moves to another node, Redis refuses a script if
    * some of its keys don't exist.
@@ -38,6 +45,9 @@ export class CatalogueKeys {
     const hashes = [caller.current, caller.previous, made.current, made.previous, usage];
     // Create this key first, because assertWhole relies on it.
     await this.connection.mutate(makeHashScript, [filters], [LAYOUT_VERSION], deadline);
+    // An instance of another version may have been faster.
+    const fault = await this.layoutFault(deadline);
+    if (fault) throw fault;
     await joinAll([
       ...hashes.map((key) => this.connection.mutate(makeHashScript, [key], [''], deadline)),
       ...[...KINDS.map(names), unfinished, syncs].map((key) =>
@@ -68,4 +78,9 @@ export class CatalogueKeys {
     if (!found.includes(1) || (await made()) === 1) return;
     throw new StoreError('STORE_DATA_LOST', 'the filter catalogue is missing: restore it');
   }
+}
+
+/** The error for a layout's version, which is null before the first filter is created. */
+export function layoutFaultOf(version: string | null): StoreError | undefined {
+  return version === null || version === LAYOUT_VERSION ? undefined : otherLayout(version, LAYOUT_VERSION);
 }

@@ -2,7 +2,7 @@ import { type Clock, deadlineIn, msUntil } from '../../clock.js';
 import { StaleFilterError, StoreError } from '../../errors.js';
 import { joinAll } from '../../join-all.js';
 import { assertWithin } from '../../quota.js';
-import { busy, dataLost, keyExpired, keyReused, notFound, otherLayout } from '../../refusals.js';
+import { busy, dataLost, keyExpired, keyReused, notFound } from '../../refusals.js';
 import { RETENTION_MS } from '../../retention.js';
 import type { FilterKind, ListPage, Operation, Quota, Usage, Sync } from '../../port/index.js';
 import type { Connection } from '../connection/connection.js';
@@ -11,7 +11,7 @@ import { RedisFilter } from '../layout/filter.js';
 import { CATALOGUE, LAYOUT_VERSION } from '../layout/keys.js';
 import { windowBytes } from '../layout/operations.js';
 import { catalogueSetScript, COUNTED, nowScript, touchCatalogueScript } from '../scripts/catalogue.js';
-import { CatalogueKeys, UNCOUNTED } from './catalogue-keys.js';
+import { CatalogueKeys, layoutFaultOf, UNCOUNTED } from './catalogue-keys.js';
 import { difference } from './entry-usage.js';
 
 /** Sorts after every character of a name. */
@@ -95,19 +95,13 @@ export class Catalogue {
   }
 
   /** The error to throw if Redis has data in another key layout. */
-  async layoutFault(): Promise<StoreError | undefined> {
-    const { client } = this.connection;
-    const deadline = deadlineIn(this.timeoutMs);
-    return faultOf(await this.connection.repeat(() => client.hget(CATALOGUE.filters, ''), deadline));
+  layoutFault(): Promise<StoreError | undefined> {
+    return this.keys.layoutFault(deadlineIn(this.timeoutMs));
   }
 
   /** Throws STORE_UNAVAILABLE if Redis has data in another layout. */
   async read(name: string, deadline = deadlineIn(this.timeoutMs)): Promise<EntryRead> {
-    const { client } = this.connection;
-    const read = () => client.hmget(CATALOGUE.filters, '', name);
-    const [version = null, found] = await this.connection.repeat(read, deadline);
-    const fault = faultOf(version);
-    if (fault) throw fault;
+    const [found] = await this.raws([name], deadline);
     const raw = found ?? '';
     if (raw === '') await this.keys.assertWhole(deadline);
     return { raw, entry: raw === '' ? undefined : (JSON.parse(raw) as CatalogueEntry) };
@@ -250,10 +244,14 @@ export class Catalogue {
     return this.connection.repeat(() => client.zrangebylex(key, from, to, 'LIMIT', 0, limit), deadline);
   }
 
+  /** Throws STORE_UNAVAILABLE if Redis has data in another layout, even without names. */
   private async raws(names: readonly string[], deadline: number): Promise<(string | null)[]> {
     const { client } = this.connection;
-    if (names.length === 0) return [];
-    return this.connection.repeat(() => client.hmget(CATALOGUE.filters, ...names), deadline);
+    const read = () => client.hmget(CATALOGUE.filters, '', ...names);
+    const [version = null, ...found] = await this.connection.repeat(read, deadline);
+    const fault = layoutFaultOf(version);
+    if (fault) throw fault;
+    return found;
   }
 
   /** The server's time, in ms. */
@@ -302,11 +300,6 @@ const CHANGES = {
 /** The error while another operation changes the entry. */
 export function underWay(entry: CatalogueEntry): StoreError {
   return busy(entry, CHANGES[entry.state]);
-}
-
-/** The error for a layout's version, which is null before the first filter is created. */
-function faultOf(version: string | null): StoreError | undefined {
-  return version === null || version === LAYOUT_VERSION ? undefined : otherLayout(version, LAYOUT_VERSION);
 }
 
 function isUsage(reply: unknown): reply is [filters: number, bytes: number] {
