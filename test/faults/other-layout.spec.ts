@@ -74,6 +74,8 @@ describe('Redis with data of another version', () => {
       () => late.list('filter', 10),
       () => late.list('visited-set', 10),
       () => late.usage(['a:']),
+      () => late.credentials.list(),
+      () => late.credentials.put({ id: 'id', value: 'value' }),
     ];
     for (const call of calls) await expect(call()).rejects.toMatchObject(refusal);
     expect((await own.keys('*')).sort()).toEqual(keys);

@@ -22,8 +22,8 @@ export interface Place {
   readonly damage?: Damage;
 }
 
-/** After this many turns without progress, calls in progress count as hanging. */
-export const PATIENCE = 500;
+/** Calls and changes in the background that are not done after this many turns count as hanging. */
+export const PATIENCE = 5_000;
 
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

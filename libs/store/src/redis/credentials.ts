@@ -1,5 +1,6 @@
 import { deadlineIn } from '../clock.js';
 import type { Credential, Credentials } from '../port/index.js';
+import type { Catalogue } from './catalogue/catalogue.js';
 import type { Connection } from './connection/connection.js';
 import { CATALOGUE } from './layout/keys.js';
 import type { Script } from './scripts/script.js';
@@ -16,14 +17,19 @@ redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 return 1`,
 };
 
-/** Credentials in one hash. Each call is one step on one key, and safe to repeat. */
+/**
+ * Credentials in one hash. Each change is one step on one key, and safe to repeat. New credentials and lists are refused
+ * if Redis has data in another key layout.
+ */
 export class RedisCredentials implements Credentials {
   constructor(
     private readonly connection: Connection,
+    private readonly catalogue: Catalogue,
     private readonly timeoutMs: number,
   ) {}
 
   async put({ id, value }: Credential): Promise<void> {
+    await this.assertLayout();
     await this.connection.write('hset', CATALOGUE.credentials, [id, value], this.deadline);
   }
 
@@ -33,6 +39,7 @@ export class RedisCredentials implements Credentials {
   }
 
   async list(): Promise<Credential[]> {
+    await this.assertLayout();
     const { client } = this.connection;
     const found = await this.connection.repeat(() => client.hgetall(CATALOGUE.credentials), this.deadline);
     return Object.entries(found)
@@ -49,6 +56,11 @@ export class RedisCredentials implements Credentials {
     );
     await this.connection.write('hdel', CATALOGUE.credentials, [id], this.deadline);
     return known === 1;
+  }
+
+  private async assertLayout(): Promise<void> {
+    const fault = await this.catalogue.layoutFault();
+    if (fault) throw fault;
   }
 
   private get deadline(): number {

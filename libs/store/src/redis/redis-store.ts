@@ -162,7 +162,7 @@ export class RedisStore implements Store {
     const limits = { maxHidden, maxHosts };
     const { catalogue, views, lifeCycle } = this;
     this.transfer = new RedisTransfer(connection, catalogue, views, lifeCycle, timeoutMs, limits, changes);
-    this.credentials = new RedisCredentials(connection, timeoutMs);
+    this.credentials = new RedisCredentials(connection, catalogue, timeoutMs);
   }
 
   /**

@@ -8,7 +8,7 @@ import type { FilterKind, ListPage, Operation, Quota, Usage, Sync } from '../../
 import type { Connection } from '../connection/connection.js';
 import type { CatalogueEntry, EntryState } from '../layout/entry.js';
 import { RedisFilter } from '../layout/filter.js';
-import { CATALOGUE, LAYOUT_VERSION } from '../layout/keys.js';
+import { CATALOGUE } from '../layout/keys.js';
 import { windowBytes } from '../layout/operations.js';
 import { catalogueSetScript, COUNTED, nowScript, touchCatalogueScript } from '../scripts/catalogue.js';
 import { CatalogueKeys, layoutFaultOf, UNCOUNTED } from './catalogue-keys.js';
@@ -180,12 +180,7 @@ export class Catalogue {
     if (record.fingerprint !== operation.fingerprint) throw keyReused(operation);
     // An earlier attempt wrote the record, but may have failed because too few replicas had it. This attempt must wait
     // for them too.
-    await this.connection.mutate(
-      touchCatalogueScript,
-      [CATALOGUE.filters],
-      [LAYOUT_VERSION],
-      operation.deadline,
-    );
+    await this.connection.mutate(touchCatalogueScript, [CATALOGUE.filters], [], operation.deadline);
     return record;
   }
 

@@ -23,15 +23,13 @@ export const makeNamesScript: Script = {
 return redis.call('ZADD', KEYS[1], 'NX', 0, '')`,
 };
 
-/**
- * Changes nothing, but is a write: WAIT covers only the writes of its own connection. KEYS: 1 filters. ARGV: 1 the
- * value of its field ''.
- */
+/** Changes nothing, but is a write: WAIT covers only the writes of its own connection. KEYS: 1 filters. */
 export const touchCatalogueScript: Script = {
   name: 'unseenTouchCatalogue',
   numberOfKeys: 1,
   lua: `#!lua flags=allow-oom
-return redis.call('HSET', KEYS[1], '', ARGV[1])`,
+local version = redis.call('HGET', KEYS[1], '')
+return version and redis.call('HSET', KEYS[1], '', version)`,
 };
 
 /**
