@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
-import { which } from '../../scripts/find-redis.mjs';
+import { cliProgram } from '../support/redis-server.js';
 import { respCommand } from '../support/resp-client.js';
 
 /** A third-party client's connection. Replies have the form that the client's users get. */
@@ -53,13 +53,9 @@ async function nodeRedis(port: number, RESP: Protocol): Promise<Driver> {
   };
 }
 
-/** Every Redis server package includes it. */
-const REDIS_CLI = which('redis-cli') ?? which('valkey-cli');
-
 async function redisCli(port: number, protocol: Protocol): Promise<Driver> {
-  if (REDIS_CLI === undefined) throw new Error('The PATH has no redis-cli and no valkey-cli');
   const run = async (args: readonly string[], input: Buffer): Promise<string> => {
-    const child = spawn(REDIS_CLI, ['-p', String(port), `-${protocol}`, ...args]);
+    const child = spawn(cliProgram(), ['-p', String(port), `-${protocol}`, ...args]);
     child.stdin.end(input);
     const closed = once(child, 'close');
     const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);

@@ -4,11 +4,10 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { Filter } from '#store';
 import { RedisStore } from '#store/redis';
-import { which } from '../../scripts/find-redis.mjs';
 import { check, discover, filterSpec, inBatches, items, keyed, made, remove } from '../contract/calls.js';
 import { startCluster, type RedisCluster } from '../support/redis-cluster.js';
 import { withClient } from '../support/redis-failover.js';
-import type { RedisServer } from '../support/redis-server.js';
+import { cliProgram, type RedisServer } from '../support/redis-server.js';
 import { cellsPattern, TIMEOUT_MS } from '../support/stores.js';
 import { until } from '../support/until.js';
 
@@ -147,11 +146,8 @@ class Crawl {
   }
 }
 
-const REDIS_CLI = which('redis-cli') ?? which('valkey-cli');
-
 /** Moves slots until every master has its share of them. */
 async function rebalance(): Promise<void> {
-  if (REDIS_CLI === undefined) throw new Error('The PATH has no redis-cli and no valkey-cli');
   const args = ['--cluster', 'rebalance', cluster.nodes[0] as string, '--cluster-use-empty-masters'];
-  await promisify(execFile)(REDIS_CLI, args, { maxBuffer: 2 ** 24 });
+  await promisify(execFile)(cliProgram(), args, { maxBuffer: 2 ** 24 });
 }

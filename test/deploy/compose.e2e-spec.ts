@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { load, YAML11_SCHEMA } from 'js-yaml';
 import { RedisStore } from '#store/redis';
 import { readConfig } from '../../src/config/config.js';
-import { freePort, startRedis, type RedisServer } from '../support/redis-server.js';
+import { cliProgram, freePort, startRedis, type RedisServer } from '../support/redis-server.js';
 import { until } from '../support/until.js';
 
 const run = promisify(execFile);
@@ -68,7 +68,7 @@ describe('docker compose --profile cluster', () => {
       const env = { ...process.env, ...init.environment, NODES: addresses.join(' ') };
       return run(
         shell,
-        args.map((text) => text.replaceAll('$$', '$')),
+        args.map((text) => text.replaceAll('$$', '$').replaceAll('redis-cli', cliProgram())),
         { env },
       );
     };
