@@ -45,9 +45,17 @@ function acrossInstances({ type, help }: Family): string {
   return help.endsWith(SAME) ? 'max' : 'each';
 }
 
+/** The labels of a line, without a bucket's limit. */
+const seriesOf = (line: string): string => /\{(?:le="[^"]*",?)?(.*)\}/.exec(line)?.[1] ?? '';
+
+/** Orders lines by series. Otherwise, the first series would be that of the call that ended first. */
+const bySeries = (a: string, b: string): number =>
+  seriesOf(a) === seriesOf(b) ? 0 : seriesOf(a) < seriesOf(b) ? -1 : 1;
+
 /** The example page: the documented metrics, and the buckets of only the first series of each histogram. */
 function exampleOf(families: readonly Family[]): string {
-  const parts = families.map(({ name, type, help, samples }) => {
+  const parts = families.map(({ name, type, help, samples: unordered }) => {
+    const samples = unordered.toSorted(bySeries);
     const buckets = samples.findIndex((line) => line.includes('_sum'));
     const shown = samples.filter((line, n) => n < buckets || !line.includes('_bucket{'));
     return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...shown].join('\n');
