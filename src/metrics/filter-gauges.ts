@@ -43,7 +43,7 @@ export class FilterGauges {
   private readonly duration: Gauge;
   /** The read in progress. */
   private reading: Promise<FilterRow[]> | undefined;
-  /** When the last read ended. Undefined if it failed. */
+  /** When the shown figures were read. Undefined while none are shown. */
   private readAt: number | undefined;
 
   constructor(private readonly options: FilterGaugesOptions) {
@@ -80,7 +80,10 @@ export class FilterGauges {
     this.ready.set(ready ? 1 : 0);
     const success = ready === true && (this.isFresh || (await this.read(deadline)));
     this.success.set(success ? 1 : 0);
-    if (!success) this.show([]);
+    if (!success) {
+      this.show([]);
+      this.readAt = undefined;
+    }
   }
 
   private get isFresh(): boolean {
@@ -89,7 +92,6 @@ export class FilterGauges {
 
   /** Reads the filters, and shares the read with other scrapes. Returns false if the store is unavailable. */
   private async read(deadline: number): Promise<boolean> {
-    this.readAt = undefined;
     this.reading ??= this.rows().finally(() => {
       this.reading = undefined;
     });
