@@ -16,8 +16,8 @@ import { filterFigures, type FilterFigure, type FilterRow } from './filter-figur
 const KINDS: readonly FilterKind[] = ['visited-set', 'filter'];
 /** How long figures from the store stay fresh, so that several Prometheus servers don't multiply the reads. */
 export const FRESH_MS = 5_000;
-/** How long a scrape waits for the store. By default, Prometheus waits 10 s for the scrape. */
-const PATIENCE_MS = 8_000;
+/** How long a scrape waits for the store. By default, Prometheus waits 10 s, of which checking a key may take 2 s. */
+const PATIENCE_MS = 7_000;
 /** Part of the help text of each figure. */
 const SAME = 'All instances show the same value: use max';
 /** Number of filters to read at a time, so that other calls reach the store in between. */
