@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { SYSTEM_CLOCK, type Credential } from '#store';
+import { MovedClock } from '../../test/support/moved-clock.js';
+import { StoreError, SYSTEM_CLOCK, type Credential } from '#store';
 import { decodeKey, encodeKey, type ApiKey } from './api-key.js';
-import { ApiKeys } from './api-keys.js';
+import { ApiKeys, KEYS_LIFETIME_MS } from './api-keys.js';
 import { digestSecret, makeKeyText } from './key-text.js';
 
 const text = makeKeyText();
@@ -132,5 +133,43 @@ describe('API keys', () => {
     await expect(keys.judge(text)).rejects.toThrow('away');
     store.fail = false;
     expect(await keys.judge(text)).toEqual({ key });
+  });
+});
+
+describe('API keys while the store is unavailable', () => {
+  const unavailable = (): Promise<never> => Promise.reject(new StoreError('STORE_UNAVAILABLE', 'away'));
+  const known = async () => {
+    const store = new SlowStore();
+    const clock = new MovedClock();
+    const keys = new ApiKeys(store, clock);
+    await store.put(encodeKey(key));
+    expect(await keys.judge(text)).toEqual({ key });
+    clock.advance(KEYS_LIFETIME_MS);
+    return { store, keys };
+  };
+
+  it('are used from the last read, but only by calls that ask for it', async () => {
+    const { store, keys } = await known();
+    store.list = unavailable;
+    expect(await keys.judge(text, true)).toEqual({ key });
+    await expect(keys.judge(text)).rejects.toThrow('away');
+  });
+
+  it('are not used from before this instance revoked a key', async () => {
+    const { store, keys } = await known();
+    await keys.revoke(key.id);
+    store.list = unavailable;
+    await expect(keys.judge(text, true)).rejects.toThrow('away');
+  });
+
+  it('are not used from a read that began before this instance revoked a key', async () => {
+    const { store, keys } = await known();
+    store.hold = true;
+    const read = keys.judge(text);
+    await keys.revoke(key.id);
+    store.release();
+    await read;
+    store.list = unavailable;
+    await expect(keys.judge(text, true)).rejects.toThrow('away');
   });
 });

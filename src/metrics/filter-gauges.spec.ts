@@ -10,6 +10,7 @@ class Names {
   readonly names = new Set<string>();
   /** Errors that descriptions throw, by name. */
   readonly faults = new Map<string, Error>();
+  ready = true;
   lists = 0;
   described: string[] = [];
   atOnce = 0;
@@ -18,7 +19,7 @@ class Names {
   gate: Promise<void> = Promise.resolve();
 
   async readiness() {
-    return { ready: true, warnings: [] };
+    return { ready: this.ready, warnings: [] };
   }
 
   async list(kind: FilterKind, limit: number) {
@@ -141,6 +142,17 @@ describe('gauges of filters', () => {
     store.faults.clear();
     await gauges.refresh();
     expect(await shown()).toEqual(['a', 'b']);
+  });
+
+  it('are read anew after the store was not ready, even if they were fresh', async () => {
+    store.names.add('f');
+    await gauges.refresh();
+    store.ready = false;
+    await gauges.refresh();
+    expect(await shown()).toBeUndefined();
+    store.ready = true;
+    await gauges.refresh();
+    expect(await shown()).toEqual(['f']);
   });
 
   it('leave out a lost filter and one that is gone, and read a changed one anew', async () => {

@@ -16,8 +16,8 @@ import { filterFigures, type FilterFigure, type FilterRow } from './filter-figur
 const KINDS: readonly FilterKind[] = ['visited-set', 'filter'];
 /** How long figures from the store stay fresh, so that several Prometheus servers don't multiply the reads. */
 export const FRESH_MS = 5_000;
-/** How long a scrape waits for the store. By default, Prometheus waits 10 s for the scrape. */
-const PATIENCE_MS = 8_000;
+/** How long a scrape waits for the store. By default, Prometheus waits 10 s, of which checking a key may take 2 s. */
+const PATIENCE_MS = 7_000;
 /** Part of the help text of each figure. */
 const SAME = 'All instances show the same value: use max';
 /** Number of filters to read at a time, so that other calls reach the store in between. */
@@ -43,7 +43,7 @@ export class FilterGauges {
   private readonly duration: Gauge;
   /** The read in progress. */
   private reading: Promise<FilterRow[]> | undefined;
-  /** When the last read ended. Undefined if it failed. */
+  /** When the shown figures were read. Undefined while none are shown. */
   private readAt: number | undefined;
 
   constructor(private readonly options: FilterGaugesOptions) {
@@ -80,7 +80,10 @@ export class FilterGauges {
     this.ready.set(ready ? 1 : 0);
     const success = ready === true && (this.isFresh || (await this.read(deadline)));
     this.success.set(success ? 1 : 0);
-    if (!success) this.show([]);
+    if (!success) {
+      this.show([]);
+      this.readAt = undefined;
+    }
   }
 
   private get isFresh(): boolean {
@@ -89,7 +92,6 @@ export class FilterGauges {
 
   /** Reads the filters, and shares the read with other scrapes. Returns false if the store is unavailable. */
   private async read(deadline: number): Promise<boolean> {
-    this.readAt = undefined;
     this.reading ??= this.rows().finally(() => {
       this.reading = undefined;
     });
