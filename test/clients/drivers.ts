@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
-import { cliProgram } from '../support/redis-server.js';
+import { cliProgram } from '../support/redis-cli.js';
 import { respCommand } from '../support/resp-client.js';
 
 /** A third-party client's connection. Replies have the form that the client's users get. */

@@ -6,8 +6,9 @@ import type { Filter } from '#store';
 import { RedisStore } from '#store/redis';
 import { check, discover, filterSpec, inBatches, items, keyed, made, remove } from '../contract/calls.js';
 import { startCluster, type RedisCluster } from '../support/redis-cluster.js';
+import { cliProgram } from '../support/redis-cli.js';
 import { withClient } from '../support/redis-failover.js';
-import { cliProgram, type RedisServer } from '../support/redis-server.js';
+import type { RedisServer } from '../support/redis-server.js';
 import { cellsPattern, TIMEOUT_MS } from '../support/stores.js';
 import { until } from '../support/until.js';
 

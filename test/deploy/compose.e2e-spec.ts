@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { load, YAML11_SCHEMA } from 'js-yaml';
 import { RedisStore } from '#store/redis';
 import { readConfig } from '../../src/config/config.js';
-import { cliProgram, freePort, startRedis, type RedisServer } from '../support/redis-server.js';
+import { freePort, startRedis, type RedisServer } from '../support/redis-server.js';
+import { cliProgram } from '../support/redis-cli.js';
 import { until } from '../support/until.js';
 
 const run = promisify(execFile);

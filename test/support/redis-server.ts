@@ -6,7 +6,6 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { patienceMs } from './patience.js';
-import { which } from '../../scripts/find-redis.mjs';
 
 /** A real redis-server on a loopback port, stopped by its pid. It ends with the test process, however that exits. */
 export interface RedisServer {
@@ -206,11 +205,4 @@ function watch(pid: number): ChildProcess {
 
 function unrefPipe(pipe: unknown): void {
   (pipe as { unref?: () => void } | null)?.unref?.();
-}
-
-/** The command line of Redis or Valkey. Every package of a server includes it. */
-export function cliProgram(): string {
-  const program = which('redis-cli') ?? which('valkey-cli');
-  if (program === undefined) throw new Error('the PATH has no redis-cli and no valkey-cli');
-  return program;
 }
