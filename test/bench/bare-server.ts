@@ -19,8 +19,14 @@ export class BareServer {
     private readonly child: ChildProcess,
   ) {}
 
-  static async start(framework: Framework, { path, headers }: BareAnswer): Promise<BareServer> {
-    const child = fork(PROGRAM, [framework, path, JSON.stringify(headers)]);
+  /** `folder`: the server stores something in LMDB there, before it answers. */
+  static async start(
+    framework: Framework,
+    { path, headers }: BareAnswer,
+    folder?: string,
+  ): Promise<BareServer> {
+    const args = [framework, path, JSON.stringify(headers)];
+    const child = fork(PROGRAM, folder === undefined ? args : [...args, folder]);
     const [port] = (await once(child, 'message', { signal: AbortSignal.timeout(START_MS) })) as [number];
     return new BareServer(port, child);
   }

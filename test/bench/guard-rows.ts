@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { BareServer } from './bare-server.js';
 import { CASES, noRounds, runRound, type Case, type Rounds } from './batch-rounds.js';
 import { FilterClient } from './filter-client.js';
@@ -11,7 +12,7 @@ import { SAMPLE } from './options.js';
 import { RedisInstance, redisVersion } from './redis-instance.js';
 import { assertSetUp, type Group } from './row.js';
 import { referenceRound, SET_COMMAND } from './sadd-reference.js';
-import { withService, type Service } from './service.js';
+import { makeDataDir, withService, type Service } from './service.js';
 import { warmUp } from './warm-up.js';
 import { jsonBodies } from './workload.js';
 import { microsPerItem, murmurPass, parsePass, type Yardstick } from './yardstick.js';
@@ -59,30 +60,46 @@ function inProcess(name: string, group: Group, row: string, yardstick: Yardstick
   };
 }
 
-const embeddedRow = (name: Case) => `embedded/${name} against node:http`;
+const embeddedRow = (name: Case) =>
+  `embedded/${name} against node:http${name === 'check' ? '' : ' and a write'}`;
 
-/** Compares with Node's own server, which reads the same bodies, answers each item, and stores nothing. */
+/**
+ * Compares with Node's own server, which reads the same bodies and answers each item. For changes, it also stores
+ * something in LMDB, because processors and kernels differ in what that costs relative to HTTP.
+ */
 const embedded: GuardGroup = {
   name: 'embedded',
   rows: CASES.map(embeddedRow),
   async measure() {
-    const bare = await BareServer.start('http', { path: '/', headers: {} });
-    const client = new FilterClient(bare.port, 'bare', WIDTH);
+    const folder = await makeDataDir();
+    const servers: BareServer[] = [];
+    const clients: FilterClient[] = [];
     const bodies = jsonBodies(0, EMBEDDED_ITEMS);
-    const units: Measured[] = [];
-    const bareRound = () =>
-      measured({ servicePid: bare.pid }, EMBEDDED_ITEMS, () => client.batches('check', bodies));
+    const bare = async (directory?: string) => {
+      const server = await BareServer.start('http', { path: '/', headers: {} }, directory);
+      const client = new FilterClient(server.port, 'bare', WIDTH);
+      servers.push(server);
+      clients.push(client);
+      const units: Measured[] = [];
+      const round = () =>
+        measured({ servicePid: server.pid }, EMBEDDED_ITEMS, () => client.batches('check', bodies));
+      await warmUp(OPTIONS, round);
+      return { units, again: async () => void units.push(await round()) };
+    };
     try {
-      await warmUp(OPTIONS, bareRound);
+      const [reads, writes] = [await bare(), await bare(folder)];
       const rounds = await withService({}, (service) =>
         filterRounds(service, bodies, { servicePid: service.pid }, async () => {
-          units.push(await bareRound());
+          await reads.again();
+          await writes.again();
         }),
       );
-      return caseCosts('service', embeddedRow, rounds, () => units);
+      const unitsOf = (name: Case) => (name === 'check' ? reads : writes).units;
+      return caseCosts('service', embeddedRow, rounds, unitsOf);
     } finally {
-      client.close();
-      await bare.stop();
+      for (const client of clients) client.close();
+      await Promise.all(servers.map((server) => server.stop()));
+      await rm(folder, { recursive: true, force: true });
     }
   },
 };

@@ -11,7 +11,7 @@ export interface GuardGroup {
 
 /** A row fails only if the minimum costs of this many measurements exceed its limit. */
 const ATTEMPTS = 5;
-/** While others use more than this share of the CPU, they raise a row's cost by up to half, and a yardstick's less. */
+/** While others use more than this share of the CPU, they may raise a row's cost more than its yardstick's. */
 const QUIET = 0.15;
 
 /**
