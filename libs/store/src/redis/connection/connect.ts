@@ -71,6 +71,9 @@ type SharedOptions = ReturnType<typeof sharedOptions>;
 function sharedOptions(options: ConnectionOptions, silenceMs: number) {
   return {
     autoResendUnfulfilledCommands: false,
+    // The client subscribes again without handling errors. If the connection is lost again meanwhile, that would end the
+    // process. The store subscribes again by itself.
+    autoResubscribe: false,
     // Makes commands fail as soon as their connection is lost. With null, they would wait forever.
     maxRetriesPerRequest: 0,
     connectTimeout: options.timeoutMs,
