@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { Connection } from '../../libs/store/src/redis/connection/connection.js';
+import { Connection, type ConnectionOptions } from '../../libs/store/src/redis/connection/connection.js';
+import { startCluster } from '../support/redis-cluster.js';
+import { startSentinel } from '../support/redis-sentinel.js';
 import { startRedis } from '../support/redis-server.js';
 import { until } from '../support/until.js';
 
@@ -50,5 +52,53 @@ it('a connection that is lost while it subscribes again ends no process, and hea
     own.disconnect();
     proxy.close();
     await redis.stop();
+  }
+});
+
+type Address = Pick<ConnectionOptions, 'clusterNodes' | 'sentinel'>;
+
+/** Loses subscriptions several times, on each of the servers, and checks that messages arrive after each loss. */
+async function loseSubscriptions(address: Address, ports: readonly number[]): Promise<void> {
+  const servers = ports.map((port) => new Redis(port, '127.0.0.1'));
+  const connection = new Connection({ ...address, timeoutMs: 10_000 });
+  let heard = 0;
+  connection.onMessage(() => heard++);
+  try {
+    await connection.firstTry();
+    connection.subscribe(CHANNEL);
+    for (let losses = 0; losses <= LOSSES; losses++) {
+      const before = heard;
+      await until('the client hears messages', async () => {
+        await servers[0]?.publish(CHANNEL, '');
+        return heard > before;
+      });
+      const cut = await Promise.all(
+        servers.map(async (server) => Number(await server.call('CLIENT', 'KILL', 'TYPE', 'pubsub'))),
+      );
+      // Sentinels subscribe too.
+      expect(Math.max(...cut)).toBeGreaterThanOrEqual(1);
+    }
+  } finally {
+    await connection.close();
+    for (const server of servers) server.disconnect();
+  }
+}
+
+it('a cluster client whose subscription is lost again and again hears messages after each loss', async () => {
+  const cluster = await startCluster();
+  try {
+    const ports = cluster.servers.map(({ port }) => port);
+    await loseSubscriptions({ clusterNodes: cluster.nodes }, ports);
+  } finally {
+    await cluster.stop();
+  }
+});
+
+it('a Sentinel client whose subscription is lost again and again hears messages after each loss', async () => {
+  const { name, nodes, master, stop } = await startSentinel();
+  try {
+    await loseSubscriptions({ sentinel: { nodes, master: name } }, [master.port]);
+  } finally {
+    await stop();
   }
 });
