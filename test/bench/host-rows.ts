@@ -66,7 +66,8 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
     );
     const leases: string[][] = [];
     await time('lease-of-each', few, async () => {
-      for (let n = 0; n < few / LEASED_HOSTS; n++) leases.push(await leased.lease(LEASED_HOSTS, 1));
+      for (let n = 0; n < few / LEASED_HOSTS; n++)
+        leases.push(await leased.lease(LEASED_HOSTS, { maxPerHost: 1 }));
     });
     const found = leases.flat().length;
     assertSetUp(found > 0.98 * few, `${found} of ${few} URLs are leased`);
@@ -145,7 +146,8 @@ async function scriptRows(redis: RedisInstance): Promise<Row[]> {
     };
     const leases: string[][] = [];
     await longest('lease', async () => {
-      for (let n = 0; n < SCRIPT_CALLS / 2; n++) leases.push(await set.lease(LANES_PER_SCRIPT, 1));
+      for (let n = 0; n < SCRIPT_CALLS / 2; n++)
+        leases.push(await set.lease(LANES_PER_SCRIPT, { maxPerHost: 1 }));
     });
     assertSetUp(
       leases.every(({ length }) => length > 0.9 * LANES_PER_SCRIPT),

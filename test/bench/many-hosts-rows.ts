@@ -104,7 +104,7 @@ async function leasesOf({ port, pid }: Service, name: string): Promise<Measured>
   const set = new QueueClient(port, name, 1);
   const lease = async (): Promise<void> => {
     for (let n = 0; n < LEASES; n++) {
-      const { length } = await set.lease(LEASED, 1);
+      const { length } = await set.lease(LEASED, { maxPerHost: 1 });
       assertSetUp(length === LEASED, `a lease has ${length} of ${LEASED} URLs`);
     }
   };

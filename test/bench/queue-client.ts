@@ -68,8 +68,8 @@ export class QueueClient {
   }
 
   /** Leases at most `max` URLs. Returns their leases' ids. */
-  async lease(max: number, maxPerHost?: number): Promise<string[]> {
-    const asked = { max, leaseSeconds: LEASE_SECONDS, maxPerHost };
+  async lease(max: number, how: { leaseSeconds?: number; maxPerHost?: number } = {}): Promise<string[]> {
+    const asked = { leaseSeconds: LEASE_SECONDS, ...how, max };
     const { text } = await this.post(`${this.path}/queue/lease`, asked);
     return (JSON.parse(text) as { urls: { id: string }[] }).urls.map(({ id }) => id);
   }

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { measured, summary, type Measured, type Workers } from './measured.js';
 import { BullQueue } from './peers/bull-queue.js';
 import { ListQueue } from './peers/list-queue.js';
@@ -24,6 +25,9 @@ const SINGLES = 2_000;
 /** URLs of a warm-up round. Ten rounds have about 4,000 batches. */
 const WARM_URLS = 100_000;
 const WARM_ROUNDS = 10;
+/** URLs whose leases time out. All are leased within LOST_SECONDS. */
+const LOST_URLS = 100_000;
+const LOST_SECONDS = 5;
 /** Concurrent workers. */
 const WORKERS = 8;
 const LARGE_WORKERS = 2;
@@ -176,6 +180,16 @@ async function rowsOf(
       const done = await set.drain(BATCH, LARGE_WORKERS);
       assertSetUp(Math.abs(done - left) < 0.02 * left, `${done} of ${left} URLs are leased and acknowledged`);
     });
+    const lost = distinct.slice(0, LOST_URLS);
+    await set.clear();
+    await set.stream('discover', linesOf(lost));
+    for (let leased = 0; leased < lost.length; leased += BATCH)
+      await set.lease(BATCH, { leaseSeconds: LOST_SECONDS });
+    await sleep(LOST_SECONDS * 1_000);
+    await time('lease-back-ack-1000', lost.length, async () => {
+      const done = await set.drain(BATCH, LARGE_WORKERS);
+      assertSetUp(done > 0.98 * lost.length, `${done} of ${lost.length} URLs came back`);
+    });
   }
   set.close();
   const of = (row: string): Row & ReturnType<typeof summary> => ({
@@ -196,6 +210,7 @@ async function rowsOf(
   const check = of('check-1');
   const one = of('lease-ack-1');
   const thousand = of('lease-ack-1000');
+  const back = of('lease-back-ack-1000');
   const fastest = store === 'embedded' ? 200_000 : 100_000;
   return [
     visit,
@@ -213,6 +228,7 @@ async function rowsOf(
     against('forget-no-queue', again, 'CPU relative to visit, queue empty'),
     against('forget', again, 'CPU relative to visit, queue full'),
     { ...thousand, targets: [atLeast('URLs', thousand.itemsPerSecond, fastest, '/s')] },
+    { ...back, ratio: { value: served(back) / served(thousand), against: thousand.name } },
     check,
     {
       ...one,
