@@ -4,8 +4,18 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { load } from 'js-yaml';
 import { findHelm } from '../../scripts/find-helm.mjs';
-import { CHART, committed, EXAMPLES, manifestsIn, type Manifest } from './manifests.js';
+import { DASHBOARD, RULES } from './alerts.js';
+import {
+  CHART,
+  committed,
+  EXAMPLES,
+  manifestsIn,
+  optionalValues,
+  type Manifest,
+  type Workload,
+} from './manifests.js';
 
 const run = promisify(execFile);
 
@@ -17,20 +27,19 @@ const why = isFound ? '' : ' (skipped: no Helm; npm run tools:ensure -- helm ins
 const TSC = resolve('node_modules', '@typescript', 'native', 'bin', 'tsc');
 const TYPES = '--ignoreConfig --noEmit --strict --skipLibCheck --module nodenext --target es2023'.split(' ');
 
-/** The manifests that Helm renders. Throws with Helm's message if it refuses the values. */
-async function render(values: string, ...args: string[]): Promise<string> {
-  const { stdout } = await run(helm, [
-    'template',
-    'unseen',
-    CHART,
-    '--namespace',
-    'crawl',
-    '-f',
-    values,
-    ...args,
-  ]);
-  return stdout;
+/** The manifests that Helm renders for a release. Throws with Helm's message if it refuses the values. */
+async function renderAs(release: string, values: string, ...args: string[]): Promise<string> {
+  const options = ['--namespace', 'crawl', '-f', values, ...args];
+  const outcome = await run(helm, ['template', release, CHART, ...options]).catch((error: unknown) => {
+    throw new Error((error as { stderr: string }).stderr);
+  });
+  return outcome.stdout;
 }
+
+const render = (values: string, ...args: string[]) => renderAs('unseen', values, ...args);
+
+/** All objects for monitoring, beside the ServiceMonitor of the example `cluster`. */
+const MONITORED = ['prometheusRule.enabled=true', 'dashboard.enabled=true'];
 
 const valuesOf = (name: string) => EXAMPLES.find((example) => example.name === name)!.values;
 
@@ -173,8 +182,172 @@ describeFound(`the chart${why}`, () => {
       set('extraEnv=[{"name":"AUTH","value":"none"}]'),
       /extraEnv/,
     ],
+    ['a number as text', 'redis', set('settings.MAX_BATCH_ITEMS="1000"'), /MAX_BATCH_ITEMS/],
+    ['an empty setting', 'redis', set('settings.MAX_BATCH_ITEMS=""'), /MAX_BATCH_ITEMS/],
+    ['a setting below its limit', 'redis', set('settings.MAX_BATCH_ITEMS=0'), /MAX_BATCH_ITEMS/],
+    ['a setting above its limit', 'redis', set('settings.SYNC_IDLE_SECONDS=31536001'), /SYNC_IDLE_SECONDS/],
+    [
+      'a share that Helm would write with an exponent',
+      'redis',
+      set('settings.SYNC_MAX_FORGET_SHARE=0.0000001'),
+      /SYNC_MAX_FORGET_SHARE/,
+    ],
+    [
+      'less room for bodies than one body may take',
+      'redis',
+      set('settings.MAX_BYTES_IN_FLIGHT=5000000', 'settings.MAX_BODY_BYTES=5000001'),
+      /MAX_BYTES_IN_FLIGHT is less than MAX_BODY_BYTES, which is 5000001/,
+    ],
+    [
+      'less room for bodies than one body may take by default',
+      'redis',
+      set('settings.MAX_BYTES_IN_FLIGHT=4194303'),
+      /MAX_BYTES_IN_FLIGHT is less than MAX_BODY_BYTES, which is 4194304/,
+    ],
+    ['no section for Redis', 'redis', set('redis=null'), /redis/],
+    ['no time to stop', 'redis', set('shutdown=null'), /shutdown/],
+    ['no failures of the startup probe', 'redis', set('probes.startupFailures=null'), /startupFailures/],
+    [
+      'no scrapers in a NetworkPolicy, which would admit everyone',
+      'cluster',
+      set('networkPolicy.scrapers=null'),
+      /scrapers/,
+    ],
+    [
+      'a label of the chart as pod label',
+      'redis',
+      set('podLabels={"app.kubernetes.io/name":"other"}'),
+      /podLabels\/app/,
+    ],
+    ['a label that is no text', 'redis', set('podLabels={"stage":1}'), /podLabels\/stage/],
+    ['a label with a space', 'redis', set('podLabels={"stage":"a b"}'), /podLabels\/stage/],
+    [
+      'a label of the chart for the ServiceMonitor',
+      'cluster',
+      set('serviceMonitor.labels={"helm.sh/chart":"other"}'),
+      /serviceMonitor\/labels/,
+    ],
+    ['an annotation that is no text', 'redis', set('podAnnotations={"a":true}'), /podAnnotations\/a/],
+    ['a node label that is no text', 'redis', set('nodeSelector={"gpu":true}'), /nodeSelector\/gpu/],
+    ['a variable that is no text', 'redis', set('extraEnv=[{"name":"A","value":1}]'), /extraEnv\/0\/value/],
+    ['a name with a dot', 'redis', set('fullnameOverride="a.b"'), /fullnameOverride/],
+    ['a name in upper case', 'redis', set('nameOverride="Unseen"'), /nameOverride/],
+    ['a name that is too long', 'redis', set(`fullnameOverride="${'a'.repeat(53)}"`), /fullnameOverride/],
+    ['a Secret with an impossible name', 'redis', set('redis.existingSecret="a_b"'), /existingSecret/],
+    ['an image with two tags', 'redis', set('image.repository="unseen:1"'), /image\/repository/],
+    ['a tag that is a number', 'redis', set('image.tag=1.10'), /image\/tag/],
+    ['a host with a wildcard', 'cluster', set('ingress.hosts=["*.example"]'), /ingress\/hosts/],
+    ['a host with a port', 'cluster', set('ingress.hosts=["a.example:80"]'), /ingress\/hosts/],
+    ['all origins', 'redis', set('auth.corsOrigins=["*"]'), /corsOrigins/],
+    ['an issuer without TLS', 'sentinel', set('auth.oidc.issuer="http://issuer.example"'), /issuer/],
+    ['an interval without a unit', 'cluster', set('serviceMonitor.interval="30"'), /interval/],
+    [
+      'one port for both protocols',
+      'cluster',
+      set('service.respPort=3000'),
+      /service.port and service.respPort are both 3000/,
+    ],
+    ['alerts without scrapes', 'redis', set('prometheusRule.enabled=true'), /serviceMonitor\/enabled/],
   ])('refuses %s', async (_, name, args, message) => {
     await expect(render(valuesOf(name), ...args)).rejects.toThrow(message);
+  });
+
+  it('refuses a release whose name begins with a digit, unless it gets another name', async () => {
+    await expect(renderAs('2nd', valuesOf('redis'))).rejects.toThrow(/"2nd-unseen": set fullnameOverride/);
+    await renderAs('2nd', valuesOf('redis'), ...set('fullnameOverride="second"'));
+  });
+
+  describe('renders odd values that have a meaning', () => {
+    const rendered: Manifest[] = [];
+    /** The manifests, with the release's labels and names that Kubernetes accepts. */
+    const odd = async (release: string, name: string, ...pairs: string[]) => {
+      const manifests = manifestsIn(await renderAs(release, valuesOf(name), ...set(...pairs))) as Named[];
+      for (const { metadata } of manifests) {
+        expect(metadata.name).toMatch(/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/);
+        expect(metadata.labels['app.kubernetes.io/instance']).toBe(release);
+      }
+      rendered.push(...manifests);
+      return manifests;
+    };
+    interface Named extends Manifest {
+      readonly metadata: { readonly name: string; readonly labels: Record<string, unknown> };
+    }
+    const containerIn = (manifests: readonly Manifest[]) =>
+      (manifests.find(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet') as Workload).spec
+        .template.spec.containers[0];
+
+    it.each([
+      ['my.app', 'my-app-unseen'],
+      ['true', 'true-unseen'],
+      ['a'.repeat(53), 'a'.repeat(52)],
+      [`${'a'.repeat(50)}-b`, `${'a'.repeat(50)}-b`],
+      [`${'a'.repeat(51)}-b`, 'a'.repeat(51)],
+    ])('the release %s gets the name %s', async (release, name) => {
+      const names = (await odd(release, 'embedded')).map(({ metadata }) => metadata.name);
+      expect(new Set(names)).toEqual(new Set([name]));
+    });
+
+    it('names that YAML reads as other types', async () => {
+      const manifests = await odd(
+        'unseen',
+        'redis',
+        ...['fullnameOverride="null"', 'nameOverride="123"', 'redis.existingSecret="1e3"'],
+        ...['serviceAccount.name="true"', 'priorityClassName="yes"', 'image.tag="1.10"'],
+        ...['podLabels={"on":"off"}', 'settings.LOG_LEVEL="warn"', 'redis.secretKeys.url="1"'],
+      );
+      const [secret] = containerIn(manifests).env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef ?? []);
+      expect(secret).toEqual({ name: '1e3', key: '1' });
+      expect(new Set(manifests.map(({ metadata }) => metadata.name))).toEqual(new Set(['null']));
+    });
+
+    it('null, for values that have no default of their own', async () => {
+      const nothing = ['resources', 'podSecurityContext', 'securityContext', 'podAnnotations', 'podLabels']
+        .concat(['nodeSelector', 'tolerations', 'affinity', 'topologySpreadConstraints', 'imagePullSecrets'])
+        .concat([
+          'settings',
+          'extraEnv',
+          'service.annotations',
+          'ingress.annotations',
+          'serviceMonitor.labels',
+        ])
+        .concat(['networkPolicy.clients', 'networkPolicy.extraEgress', 'prometheusRule.labels'])
+        .concat(['dashboard.labels', 'dashboard.annotations']);
+      expect(nothing.sort()).toEqual(optionalValues().sort());
+      const pairs = nothing.map((path) => `${path}=null`);
+      const manifests = await odd('unseen', 'cluster', ...pairs, ...MONITORED);
+      expect(containerIn(manifests)).not.toHaveProperty('resources');
+      expect(JSON.stringify(manifests)).not.toContain(':null');
+    });
+
+    it('the largest settings', async () => {
+      const manifests = await odd('unseen', 'redis', `settings.MAX_STREAM_BYTES=${Number.MAX_SAFE_INTEGER}`);
+      expect(containerIn(manifests).env).toContainEqual({
+        name: 'MAX_STREAM_BYTES',
+        value: String(Number.MAX_SAFE_INTEGER),
+      });
+    });
+
+    it('so that Kubernetes’ API accepts them', async () => {
+      expect(rendered.length).toBeGreaterThan(20);
+      expect(await errorsIn('odd', rendered)).toBe('');
+    });
+  });
+
+  it('has the alerts for the job of its ServiceMonitor, and the dashboard for Grafana', async () => {
+    const manifests = manifestsIn(await renderAs('my.app', valuesOf('cluster'), ...set(...MONITORED)));
+    const named = (kind: string) => manifests.find((manifest) => manifest.kind === kind) as unknown;
+    const job = 'crawl/my-app-unseen';
+    expect(named('ServiceMonitor')).toMatchObject({
+      spec: { endpoints: [{ relabelings: [{ targetLabel: 'job', replacement: job }] }] },
+    });
+    const rules = readFileSync(RULES, 'utf8').replaceAll('job="unseen"', `job="${job}"`);
+    expect(rules).toContain(`up{job="${job}"}`);
+    expect(named('PrometheusRule')).toMatchObject({ spec: load(rules) as object });
+    expect(named('ConfigMap')).toMatchObject({
+      metadata: { name: 'my-app-unseen-dashboard', labels: { grafana_dashboard: '1' } },
+      data: { 'unseen.json': readFileSync(DASHBOARD, 'utf8') },
+    });
+    expect(await errorsIn('monitored', manifests)).toBe('');
   });
 
   it('renders as docs/kubernetes.md installs and upgrades it', async () => {
@@ -219,7 +392,7 @@ describeFound(`the chart${why}`, () => {
     expect(ipv6).toContain('value: "[$(POD_IP)],unseen,');
     expect(ipv6).toContain('- port: 7001\n');
     const claimed = await render(valuesOf('embedded'), ...set('persistence.existingClaim="old"'));
-    expect(claimed).toContain('claimName: old');
+    expect(claimed).toContain('claimName: "old"');
     expect(claimed).not.toContain('volumeClaimTemplates');
     for (const [name, text] of Object.entries({ ipv6, claimed })) {
       expect(await errorsIn(name, manifestsIn(text))).toBe('');

@@ -1,8 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { dashboard } from '../../deploy/grafana/dashboard.js';
 import { rowsOf } from '../support/markdown.js';
-import { alerts, DASHBOARD, panelQueries, RULE_TESTS } from './alerts.js';
+import { alerts, DASHBOARD, panelQueries, RULE_TESTS, RULES } from './alerts.js';
+import { CHART } from './manifests.js';
 
 const METRICS = rowsOf('docs/metrics.md', 'metric').map(([name = '']) => name);
 /** Metrics of Prometheus itself, and of the Node.js client. */
@@ -42,6 +44,16 @@ describe('the dashboard for Grafana', () => {
         ]);
       }
     }
+  });
+});
+
+// Helm reads only files in the chart's folder.
+describe('the chart’s copy', () => {
+  it.each([DASHBOARD, RULES])('of %s is equal', (source) => {
+    const copy = join(CHART, 'files', basename(source));
+    const text = readFileSync(source, 'utf8');
+    if (process.env.UPDATE_DASHBOARD === '1') writeFileSync(copy, text);
+    expect(readFileSync(copy, 'utf8')).toBe(text);
   });
 });
 

@@ -1,20 +1,24 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { readConfig } from '../../src/config/config.js';
+import { LOG_LEVELS, readConfig } from '../../src/config/config.js';
 import { call, startApp } from '../support/app.js';
 import { startProcess } from '../support/service-process.js';
 import { statusOf } from '../support/status-of.js';
 import {
   CHART,
+  committed,
   containerOf,
   environmentOf,
   EXAMPLES,
   POD_IP,
+  SCHEMA,
   workloadOf,
   type Container,
+  type Manifest,
 } from './manifests.js';
 
 const SECRETS = {
@@ -39,17 +43,7 @@ function settings(): string[] {
 }
 
 describe('the settings in the chart', () => {
-  interface Schema {
-    readonly properties: {
-      readonly settings: { readonly properties: object };
-      readonly extraEnv: {
-        readonly items: {
-          readonly properties: { readonly name: { readonly not: { readonly enum: string[] } } };
-        };
-      };
-    };
-  }
-  const { properties } = JSON.parse(readFileSync(join(CHART, 'values.schema.json'), 'utf8')) as Schema;
+  const { properties } = SCHEMA;
   const template = readFileSync(join(CHART, 'templates', '_environment.tpl'), 'utf8');
   /** Variables that the template names, in an entry or in a `dict` of entries. */
   const typed = [...template.matchAll(/- name: ([A-Z_]+)$|"([A-Z][A-Z_]+)" \$/gm)].map(
@@ -66,7 +60,29 @@ describe('the settings in the chart', () => {
   });
 
   it('can’t be set as extraEnv, too', () => {
-    expect(properties.extraEnv.items.properties.name.not.enum.sort()).toEqual(settings());
+    const { enum: names } = properties.extraEnv.items.properties.name.not;
+    // The template sets POD_IP for ALLOWED_HOSTS.
+    expect([...names].sort()).toEqual([...settings(), 'POD_IP'].sort());
+  });
+
+  it('have the limits of the service', () => {
+    const { settings: schema } = properties;
+    const numbers = Object.entries(schema.properties).filter(([, { type }]) => type === 'integer');
+    expect(numbers.length).toBeGreaterThan(15);
+    for (const [name, { minimum, maximum }] of numbers) {
+      // With the smallest body, bodies need the least room.
+      const env = { STORE: 'redis', MAX_BODY_BYTES: '1024', [name]: 'no number' };
+      const limits = `must be a whole number from ${minimum} to ${maximum}`;
+      expect(() => readConfig(env)).toThrow(`${name} is "no number"; it ${limits}`);
+    }
+    expect(schema.properties.LOG_LEVEL?.enum).toEqual(LOG_LEVELS);
+    const { minimum, maximum } = properties.shutdown!.properties!.graceMs!;
+    expect(() => readConfig({ SHUTDOWN_GRACE_MS: 'x' })).toThrow(`from ${minimum} to ${maximum}`);
+  });
+
+  it('have the service’s default for the largest body', () => {
+    const [, bytes] = /int64 \(default (\d+) \.MAX_BODY_BYTES\)/.exec(template) ?? [];
+    expect(Number(bytes)).toBe(readConfig({}).maxBodyBytes);
   });
 });
 
@@ -90,6 +106,12 @@ describe.each(EXAMPLES)('the manifests of the example $name', ({ name }) => {
     expect(program).toBe('sleep');
     const busy = 1_000 * Number(seconds) + readConfig(envOf(name)).shutdownGraceMs + LAST_LINES_MS;
     expect(1_000 * terminationGracePeriodSeconds).toBeGreaterThan(busy);
+  });
+
+  it('stop an old pod only when a new one is ready, unless two pods would open one embedded store', () => {
+    const { kind, spec } = workloadOf(name);
+    const surge = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
+    expect(spec.strategy).toEqual(kind === 'Deployment' ? surge : undefined);
   });
 
   it('have a read-only root, and no variables of other Services', () => {
@@ -123,6 +145,27 @@ describe('the manifests of the embedded store', () => {
     const [mount] = containerOf('embedded').volumeMounts ?? [];
     expect(mount).toEqual({ name: 'data', mountPath: '/data' });
     expect(envOf('embedded').DATA_DIR).toMatch(/^\/data\/./);
+  });
+
+  it('refuse to start a second store after kubectl scale', () => {
+    const [{ command } = { command: [] }] = spec.template.spec.initContainers ?? [];
+    const [shell = '', ...args] = command;
+    const start = (POD_NAME: string) => spawnSync(shell, args, { env: { POD_NAME }, encoding: 'utf8' });
+    expect(start('my-unseen-0')).toMatchObject({ status: 0, stderr: '' });
+    for (const ordinal of ['1', '10', '00'])
+      expect(start(`my-unseen-${ordinal}`)).toMatchObject({
+        status: 1,
+        stderr: 'Only one pod may have the embedded store. Scale the StatefulSet my-unseen to 1.\n',
+      });
+  });
+
+  it('send requests only to the pod with the store', () => {
+    const selectorOf = (name: string) => {
+      const service = committed(name).find((manifest) => manifest.kind === 'Service');
+      return (service as Manifest & { spec: { selector: Record<string, string> } }).spec.selector;
+    };
+    expect(selectorOf('embedded')['statefulset.kubernetes.io/pod-name']).toBe('unseen-0');
+    expect(Object.keys(selectorOf('redis'))).toHaveLength(2);
   });
 
   it('need no writable folder but DATA_DIR', async () => {

@@ -32,9 +32,11 @@ export interface Container {
 export interface Workload extends Manifest {
   readonly spec: {
     readonly replicas: number;
+    readonly strategy?: object;
     readonly template: {
       readonly spec: {
         readonly containers: readonly [Container];
+        readonly initContainers?: readonly [{ readonly command: readonly string[] }];
         readonly terminationGracePeriodSeconds: number;
         readonly enableServiceLinks: boolean;
       };
@@ -51,6 +53,37 @@ export const EXAMPLES = readdirSync(join(HELM, 'examples')).map((file) => ({
   values: join(HELM, 'examples', file),
   rendered: join(HELM, 'rendered', file),
 }));
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly enum?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly type?: string;
+}
+
+/** The schema of the chart's values. */
+export interface ValuesSchema {
+  readonly properties: Readonly<Record<string, Schema>> & {
+    readonly settings: { readonly properties: Readonly<Record<string, Schema>> };
+    readonly extraEnv: {
+      readonly items: {
+        readonly properties: { readonly name: { readonly not: { readonly enum: readonly string[] } } };
+      };
+    };
+  };
+}
+
+export const SCHEMA = JSON.parse(readFileSync(join(CHART, 'values.schema.json'), 'utf8')) as ValuesSchema;
+
+/** The paths of the values that may be null. Other Helm charts may set `global`. */
+export function optionalValues({ properties = {}, required = [] }: Schema = SCHEMA, path = ''): string[] {
+  return Object.entries(properties).flatMap(([name, schema]) => {
+    const own = required.includes(name) || path + name === 'global' ? [] : [path + name];
+    return path + name === 'settings' ? own : [...own, ...optionalValues(schema, `${path}${name}.`)];
+  });
+}
 
 export function manifestsIn(text: string): Manifest[] {
   return loadAll(text) as Manifest[];

@@ -1,18 +1,23 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { load } from 'js-yaml';
 import { findPrometheus } from '../../scripts/find-prometheus.mjs';
 import { call, startApp, type TestApp } from '../support/app.js';
+import { makeKey } from '../support/credentials.js';
 import { freePort, startRedis, type RedisServer } from '../support/redis-server.js';
 import { RespClient } from '../support/resp-client.js';
 import { until } from '../support/until.js';
 import { alerts, panelQueries, RULE_TESTS, RULES } from './alerts.js';
+import { readCompose } from './compose.js';
 
 const run = promisify(execFile);
+const CONFIG = 'deploy/prometheus/prometheus.yml';
 const found = findPrometheus();
 const why = found ? '' : ' (skipped: no Prometheus; npm run tools:ensure installs it)';
 const describeWithPrometheus = found ? describe : describe.skip;
@@ -22,32 +27,60 @@ interface Sample {
   readonly value: readonly [time: number, value: string];
 }
 
-/** Prometheus, which scrapes one service every second. */
+/**
+ * The configuration for the profile `monitoring`, for a service on this machine. Each target of DNS is `localhost`, because
+ * Prometheus asks a DNS server, not /etc/hosts.
+ */
+function configFor(port: number, keyFile: string): object {
+  const text = readFileSync(CONFIG, 'utf8')
+    .replaceAll(':3000', `:${port}`)
+    .replaceAll('unseen:', '127.0.0.1:')
+    .replaceAll(/(?<=_interval: )\d+s/g, '1s')
+    .replaceAll('/run/secrets/metrics-key', keyFile);
+  const { scrape_configs: jobs, ...others } = load(text) as {
+    scrape_configs: { static_configs: object[]; dns_sd_configs: { names: string[] }[] }[];
+  };
+  return {
+    ...others,
+    scrape_configs: jobs.map(({ static_configs: fixed, dns_sd_configs: dns, ...job }) => ({
+      ...job,
+      static_configs: [
+        ...fixed,
+        ...dns.map(() => ({ targets: ['192.0.2.1:9'], labels: { __meta_dns_name: 'localhost' } })),
+      ],
+    })),
+  };
+}
+
+/** Prometheus, as the profile `monitoring` starts it, which scrapes one service every second. */
 class Prometheus {
   private constructor(
     private readonly url: string,
+    private readonly keyFile: string,
     readonly stop: () => Promise<void>,
   ) {}
 
   static async start(target: number): Promise<Prometheus> {
     const folder = await mkdtemp(join(tmpdir(), 'unseen-prometheus-'));
-    const config = join(folder, 'prometheus.yml');
+    await cp(dirname(CONFIG), folder, { recursive: true });
+    const keyFile = join(folder, 'metrics-key');
+    await writeFile(keyFile, '');
+    const config = join(folder, basename(CONFIG));
+    await writeFile(config, JSON.stringify(configFor(target, keyFile)));
     const port = await freePort();
-    await writeFile(
-      config,
-      JSON.stringify({
-        global: { scrape_interval: '1s', evaluation_interval: '1s' },
-        rule_files: [resolve(RULES)],
-        scrape_configs: [{ job_name: 'unseen', static_configs: [{ targets: [`127.0.0.1:${target}`] }] }],
-      }),
+    const places: Record<string, string> = {
+      'config.file': config,
+      'storage.tsdb.path': join(folder, 'data'),
+    };
+    const flags = (readCompose().services.prometheus?.command ?? []).map((flag) =>
+      flag.replace(/^--([\w.]+)=\/.*$/, (_, name: string) => `--${name}=${places[name]}`),
     );
-    const flags = [`--config.file=${config}`, `--storage.tsdb.path=${folder}`];
     const child = spawn(
       found?.prometheus ?? '',
       [...flags, `--web.listen-address=127.0.0.1:${port}`, '--log.level=warn'],
       { stdio: 'ignore' },
     );
-    const prometheus = new Prometheus(`http://127.0.0.1:${port}`, async () => {
+    const prometheus = new Prometheus(`http://127.0.0.1:${port}`, keyFile, async () => {
       if (child.exitCode === null) {
         child.kill('SIGKILL');
         await once(child, 'exit');
@@ -59,6 +92,17 @@ class Prometheus {
       return (await fetch(`${prometheus.url}/-/ready`).catch(() => undefined))?.ok === true;
     });
     return prometheus;
+  }
+
+  /** Replaces the key that it sends. */
+  async useKey(key: string): Promise<void> {
+    await writeFile(this.keyFile, `${key}\n`);
+  }
+
+  /** The header of a page's request that lets the page read the answer. */
+  async allowedOrigin(origin: string): Promise<string | null> {
+    const { headers } = await fetch(`${this.url}/api/v1/targets`, { headers: { origin } });
+    return headers.get('access-control-allow-origin');
   }
 
   /** The numbers that a query returns now. */
@@ -91,7 +135,7 @@ describeWithPrometheus(`Prometheus, with a service under load${why}`, () => {
   let rounds = 0;
   beforeAll(async () => {
     redis = await startRedis();
-    app = await startApp({ REDIS_URL: redis.url, RESP_PORT: '0' });
+    app = await startApp({ REDIS_URL: redis.url, RESP_PORT: '0', AUTH: 'none' });
     resp = await RespClient.connect(app.respPort);
     await setUp();
     prometheus = await Prometheus.start(app.port);
@@ -172,5 +216,56 @@ describeWithPrometheus(`Prometheus, with a service under load${why}`, () => {
       expect(rules.map(({ name }) => name)).toEqual(alerts().map(({ name }) => name));
       return rules.every(({ health }) => health === 'ok');
     });
+  });
+});
+
+describeWithPrometheus(`the profile monitoring${why}`, () => {
+  let app: TestApp;
+  let prometheus: Prometheus;
+  beforeAll(async () => {
+    app = await startApp({ AUTH: 'keys' });
+    prometheus = await Prometheus.start(app.port);
+  });
+  afterAll(async () => {
+    await prometheus.stop();
+    await app.close();
+  });
+
+  const untilUp = (up: number) =>
+    until(`up is ${up}`, async () => {
+      const values = await prometheus.values('up{job="unseen"}');
+      // One target has a fixed name, and DNS finds the other one.
+      return values.length === 2 && values.every((value) => value === up);
+    });
+
+  it('has a valid configuration', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'unseen-prometheus-'));
+    await cp(dirname(CONFIG), folder, { recursive: true });
+    // Without this file, promtool would refuse the configuration.
+    const text = readFileSync(CONFIG, 'utf8').replace('/run/secrets/metrics-key', '/dev/null');
+    await writeFile(join(folder, basename(CONFIG)), text);
+    const { stdout } = await run(found?.promtool ?? '', ['check', 'config', join(folder, basename(CONFIG))]);
+    expect(stdout).toContain('1 rule files found');
+    await rm(folder, { recursive: true });
+  });
+
+  it('scrapes a service that needs keys, once its file has one', async () => {
+    await untilUp(0);
+    await prometheus.useKey((await makeKey(app, 'read')).key);
+    await untilUp(1);
+  });
+
+  it('scrapes the service that DNS finds by its name', async () => {
+    const { activeTargets } = await prometheus.get<{ activeTargets: { labels: { instance: string } }[] }>(
+      'targets',
+    );
+    const instances = activeTargets.map(({ labels }) => labels.instance);
+    expect(instances.sort()).toEqual([`127.0.0.1:${app.port}`, `localhost:${app.port}`]);
+  });
+
+  it('keeps web pages from reading the metrics', async () => {
+    expect(await prometheus.allowedOrigin('https://stranger.example')).toBeNull();
+    expect(await prometheus.allowedOrigin('null')).toBeNull();
+    expect(await prometheus.allowedOrigin('http://127.0.0.1:9090')).toBe('http://127.0.0.1:9090');
   });
 });

@@ -193,6 +193,28 @@ describe('ending', () => {
     expect(service.stdout()).not.toContain('STORE_UNAVAILABLE');
   });
 
+  it('ends after the grace period although Redis hangs, without waiting for its timeout', async () => {
+    const redis = await startRedis();
+    const service = await start({
+      ...PATIENT,
+      ...{ REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '600000', SHUTDOWN_GRACE_MS: '300' },
+    });
+    const url = await service.url();
+    await post(`${url}/v1/filters`, { name: 'f', type: 'counting', capacity: 10_000, errorRate: 0.01 });
+    const stream = await openStream(url);
+    process.kill(redis.pid, 'SIGSTOP');
+    try {
+      const call = statusOf(`${url}/v1/filters`).catch(() => 'closed');
+      expect(await statusOf(`${url}/healthz`)).toBe(200);
+      service.child.kill('SIGTERM');
+      expect(await service.exit()).toBe(0);
+      await Promise.all([call, stream.ended]);
+    } finally {
+      process.kill(redis.pid, 'SIGCONT');
+      await redis.stop();
+    }
+  });
+
   it('exits immediately on a second signal', async () => {
     const service = await start(PATIENT);
     const url = await service.url();

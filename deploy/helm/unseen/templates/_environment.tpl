@@ -60,7 +60,7 @@ docs/settings.md has one place in the values.
 {{- range $variable, $key := dict "REDIS_TLS_CA" $redis.tls.caKey "REDIS_TLS_CERT" $redis.tls.certKey "REDIS_TLS_KEY" $redis.tls.keyKey }}
 {{- with $key }}
 - name: {{ $variable }}
-  value: /etc/unseen/redis-tls/{{ . }}
+  value: {{ printf "/etc/unseen/redis-tls/%s" . | quote }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -89,6 +89,12 @@ docs/settings.md has one place in the values.
 {{- end }}
 - name: SHUTDOWN_GRACE_MS
   value: {{ toJson .Values.shutdown.graceMs | quote }}
+{{- with .Values.settings }}
+{{- $body := int64 (default 4194304 .MAX_BODY_BYTES) }}
+{{- if lt (int64 (default $body .MAX_BYTES_IN_FLIGHT)) $body }}
+{{- fail (printf "settings.MAX_BYTES_IN_FLIGHT is less than MAX_BODY_BYTES, which is %d" $body) }}
+{{- end }}
+{{- end }}
 {{- range $variable, $value := .Values.settings }}
 - name: {{ $variable }}
   {{- /* toJson, because Helm prints large numbers as 1.7e+10. */}}
@@ -102,6 +108,6 @@ docs/settings.md has one place in the values.
 {{- define "unseen.secret" -}}
 valueFrom:
   secretKeyRef:
-    name: {{ index . 0 }}
-    key: {{ index . 1 }}
+    name: {{ index . 0 | quote }}
+    key: {{ index . 1 | quote }}
 {{- end -}}
