@@ -33,7 +33,7 @@ describe('the image', () => {
   it('pins its base’s version and those of the images beside it', () => {
     const images = [...DOCKERFILE.matchAll(/^FROM (\S+)/gm), ...COMPOSE.matchAll(/^ +image: (\S+)/gm)];
     expect(images.length).toBeGreaterThanOrEqual(3);
-    for (const [, image] of images) expect(image).toMatch(/^[a-z]+:\d+\.\d+\.\d+-/);
+    for (const [, image] of images) expect(image).toMatch(/^[a-z/]+:v?\d+\.\d+\.\d+(-|$)/);
   });
 });
 
