@@ -58,11 +58,11 @@ const ROWS: readonly Row[] = [
       },
       {
         title: 'Store ready',
-        description: '1 if the store can serve requests, and if it answered the last scrape.',
+        description: '1 if the store can serve requests, and if the last scrape has the gauges of filters.',
         unit: 'short',
         queries: [
           query(ofInstance('store_ready'), '{{instance}} ready'),
-          query(ofInstance('store_scrape_success'), '{{instance}} answered'),
+          query(ofInstance('store_scrape_success'), '{{instance}} has gauges'),
         ],
       },
       {
@@ -300,9 +300,12 @@ const ROWS: readonly Row[] = [
       },
       {
         title: 'Cost of a scrape',
-        description: 'How long the last read of filters from the store took.',
+        description: 'How long the last read of filters from the store took, and how old the gauges are.',
         unit: 's',
-        queries: [query(ofInstance('store_scrape_duration_seconds'), '{{instance}}')],
+        queries: [
+          query(ofInstance('store_scrape_duration_seconds'), '{{instance}} read'),
+          query(ofInstance('store_scrape_age_seconds'), '{{instance}} age'),
+        ],
       },
     ],
   },

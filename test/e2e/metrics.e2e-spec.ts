@@ -42,6 +42,7 @@ describe.each(BOTH_STORES)('metrics, $name store', ({ name: storeName, start }) 
     expect(page.value('unseen_store_ready')).toBe(1);
     expect(page.value('unseen_store_scrape_success')).toBe(1);
     expect(page.value('unseen_store_scrape_duration_seconds')).toBeGreaterThan(0);
+    expect(page.value('unseen_store_scrape_age_seconds')).toBeGreaterThan(0);
   });
 
   it('begin with a zero for each error and each outcome of a sync, so that increase() sees the first event', async () => {
@@ -400,6 +401,7 @@ describe('metrics while the store is unavailable', () => {
   const expectAway = (page: MetricsPage, name: string): void => {
     expect(page.value('unseen_store_ready')).toBe(0);
     expect(page.value('unseen_store_scrape_success')).toBe(0);
+    expect(page.value('unseen_store_scrape_age_seconds')).toBeUndefined();
     // Gauges of filters are missing rather than old.
     expect(page.series('unseen_filter_items')).toEqual([]);
     // What the process counts itself is still there.
