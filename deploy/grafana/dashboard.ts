@@ -58,11 +58,13 @@ const ROWS: readonly Row[] = [
       },
       {
         title: 'Store ready',
-        description: '1 if the store can serve requests, and if the last scrape has the gauges of filters.',
+        description:
+          '1 if the store can serve requests, if the last scrape has the gauges of filters, and if Redis has lost all data.',
         unit: 'short',
         queries: [
           query(ofInstance('store_ready'), '{{instance}} ready'),
           query(ofInstance('store_scrape_success'), '{{instance}} has gauges'),
+          query(ofInstance('store_data_lost'), '{{instance}} lost'),
         ],
       },
       {

@@ -11,6 +11,7 @@ class Names {
   /** Errors that descriptions throw, by name. */
   readonly faults = new Map<string, Error>();
   ready = true;
+  lost = false;
   lists = 0;
   described: string[] = [];
   atOnce = 0;
@@ -30,7 +31,7 @@ class Names {
   }
 
   async readiness() {
-    return { ready: this.ready, warnings: [] };
+    return { ready: this.ready, lost: this.lost, warnings: [] };
   }
 
   async list(kind: FilterKind, limit: number) {
@@ -235,6 +236,20 @@ describe('gauges of filters', () => {
     await open();
     await gauges.refresh();
     expect(await shown()).toEqual(['f']);
+  });
+
+  it('come with whether all data is lost, which does not change while the store is not ready', async () => {
+    const lost = async (): Promise<number | undefined> => {
+      await gauges.refresh();
+      return own('store_data_lost');
+    };
+    expect(await lost()).toBe(0);
+    store.lost = true;
+    expect(await lost()).toBe(1);
+    [store.ready, store.lost] = [false, false];
+    expect(await lost()).toBe(1);
+    store.ready = true;
+    expect(await lost()).toBe(0);
   });
 
   it('leave out a lost filter and one that is gone, and read a changed one anew', async () => {

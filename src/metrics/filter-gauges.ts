@@ -52,6 +52,7 @@ interface Read {
 export class FilterGauges {
   private readonly gauges: ReadonlyMap<FilterFigure, Gauge>;
   private readonly ready: Gauge;
+  private readonly lost: Gauge;
   private readonly success: Gauge;
   private readonly duration: Gauge;
   private readonly ageSeconds: Gauge;
@@ -65,6 +66,10 @@ export class FilterGauges {
     const gauge = (name: string, help: string, labelNames: string[] = []): Gauge =>
       new Gauge({ name: `unseen_${name}`, help, labelNames, registers: [registry] });
     this.ready = gauge('store_ready', '1 if the store can serve requests');
+    this.lost = gauge(
+      'store_data_lost',
+      '1 if all data in Redis that this instance knew was lost or replaced, and is not restored',
+    );
     this.success = gauge(
       'store_scrape_success',
       '1 if the page has the gauges of filters, sets and queues. 0: the store did not answer in time',
@@ -91,11 +96,9 @@ export class FilterGauges {
   /** Makes the gauges current, or shows that the store is unavailable. */
   async refresh(): Promise<void> {
     const deadline = deadlineIn(this.options.patienceMs ?? PATIENCE_MS);
-    const ready = await inTime(
-      deadline,
-      this.options.store.readiness().then((answer) => answer.ready),
-    );
+    const { ready = false, lost } = (await inTime(deadline, this.options.store.readiness())) ?? {};
     this.ready.set(ready ? 1 : 0);
+    if (ready) this.lost.set(lost ? 1 : 0);
     if (!ready) this.last = undefined;
     else if (!this.isFresh) await inTime(deadline, this.read());
     const { last, age } = this;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { SYNC_OUTCOMES } from '#store';
 import { ERROR_CODES } from '../../src/errors/error-codes.js';
 import { call, freshName, startApp, type TestApp } from '../support/app.js';
@@ -310,6 +311,72 @@ it('metrics of several instances on one Redis count each end of a sync once', as
     for (const app of apps) await app.close();
     await redis.stop();
   }
+});
+
+describe('metrics after Redis has lost all data', () => {
+  const lost = (page: MetricsPage) => page.value('unseen_store_data_lost');
+  const create = async (app: TestApp, headers: Record<string, string> = {}): Promise<void> => {
+    const spec = { name: 'news', type: 'counting', capacity: 10, errorRate: 0.1 };
+    expect((await call(app, 'POST', '/v1/filters', spec, headers)).status).toBe(201);
+  };
+  const warnings = async (app: TestApp): Promise<string[]> =>
+    ((await call(app, 'GET', '/readyz')).body as { warnings: string[] }).warnings;
+
+  it('say so on each instance that knew them, by FLUSHALL and by a restart, even if a caller creates its sets again', async () => {
+    const redis = await startRedis();
+    const env = { REDIS_URL: redis.url };
+    const apps = [await startApp(env), await startApp(env)];
+    const ready = (app: TestApp) => async () => (await scrape(app)).value('unseen_store_ready') === 1;
+    try {
+      await create(apps[0]!);
+      for (const app of apps) expect(lost(await scrape(app))).toBe(0);
+      const client = new Redis(redis.port, '127.0.0.1');
+      await client.flushall();
+      client.disconnect();
+      await create(apps[0]!);
+      for (const app of apps) expect(lost(await scrape(app))).toBe(1);
+      // An instance that starts later knows nothing of it, until it happens again.
+      apps.push(await startApp(env));
+      expect(lost(await scrape(apps[2]!))).toBe(0);
+      await redis.restart();
+      for (const app of apps) {
+        await until('the instance is connected', ready(app));
+        expect(lost(await scrape(app))).toBe(1);
+      }
+    } finally {
+      for (const app of apps) await app.close();
+      await redis.stop();
+    }
+  });
+
+  it('are refused if the lost data includes the key, and /readyz says why', async () => {
+    const redis = await startRedis();
+    const app = await startApp({ REDIS_URL: redis.url, AUTH: 'keys' });
+    try {
+      const { headers } = await makeKey(app, 'admin');
+      await create(app, headers);
+      expect(lost(await scrape(app, headers))).toBe(0);
+      const client = new Redis(redis.port, '127.0.0.1');
+      await client.flushall();
+      client.disconnect();
+      // The cached keys are old by then.
+      app.advance(10_000);
+      expect(await statusOf(`${app.url}/metrics`, { headers })).toBe(401);
+      expect(await warnings(app)).toContainEqual(expect.stringMatching(/^Redis has lost all filters/));
+    } finally {
+      await app.close();
+      await redis.stop();
+    }
+  });
+
+  it('say that the embedded store has not', async () => {
+    const app = await startApp();
+    try {
+      expect(lost(await scrape(app))).toBe(0);
+    } finally {
+      await app.close();
+    }
+  });
 });
 
 it('metrics show how long the event loop was blocked', async () => {
