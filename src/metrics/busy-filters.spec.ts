@@ -167,6 +167,27 @@ describe('places for filters', () => {
     expect(names()).toContain('other-1');
   });
 
+  it('are kept, with their counts, by filters that got them since they were noted as candidates', () => {
+    round(steady(1));
+    use('rival', 1_000);
+    filters.forget('steady-0');
+    clock.advance(HOUR_MS);
+    use('rival', 5)?.tallies.set('add\nnew', 5);
+    filters.round();
+    expect(use('rival')?.tallies.get('add\nnew')).toBe(5);
+    expect(names()).toHaveLength(MOST_FILTERS);
+  });
+
+  it('are not given twice to a filter that was shown before it had calls', () => {
+    for (let n = 0; n < MOST_OF_PREFIX; n++) use(`t-${n}`, 1, 't-');
+    filters.offer('filter', 't-idle');
+    round({});
+    clock.advance(HOUR_MS);
+    use('t-idle', 1_000, 't-');
+    filters.round();
+    expect(names().filter((name) => name === 't-idle')).toHaveLength(1);
+  });
+
   it('are freed by filters that are gone', () => {
     for (let n = 0; n < MOST_FILTERS; n++) use(`f${n}`);
     filters.forget('f0');

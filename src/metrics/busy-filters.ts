@@ -132,7 +132,8 @@ export class BusyFilters {
 
   /** Gives a candidate the place of the least busy filter, if that is much less busy. */
   private replace(candidate: Candidate): void {
-    const { items, prefix } = candidate;
+    const { name, items, prefix } = candidate;
+    if (this.places.has(name)) return;
     const isFull = this.ofPrefix(prefix) >= MOST_OF_PREFIX;
     let least: Place | undefined;
     for (const place of this.places.values()) {
@@ -141,6 +142,7 @@ export class BusyFilters {
     if (!least || items === 0 || items < TIMES_BUSIER * least.activity) return;
     if (!this.newSeries.take(prefix)) return;
     this.places.delete(least.name);
+    this.idle.delete(name);
     this.settle(candidate).activity = items;
   }
 
