@@ -80,6 +80,26 @@ describe('places for filters', () => {
     for (let n = 0; n < 50; n++) expect(names()).toContain(`ours-${n}`);
   });
 
+  it('of one prefix are limited, even if it could have new series', () => {
+    for (let days = 0; days < 3; days++) {
+      for (let n = 0; n < 50; n++) use(`t-${days}-${n}`, 1, 't-');
+      clock.advance(24 * HOUR_MS);
+      filters.round();
+      clock.advance(24 * HOUR_MS);
+    }
+    expect(names()).toHaveLength(MOST_OF_PREFIX);
+  });
+
+  it('are taken over by a limited number of names per hour', () => {
+    const seen = new Set<string>();
+    for (let minute = 0; minute < 180; minute++) {
+      round(Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`f-${minute}-${n}`, 10 ** minute])));
+      for (const shown of names()) seen.add(shown);
+    }
+    expect(seen.size).toBeLessThanOrEqual(MOST_NEW_AT_ONCE + 3 * MOST_NEW_PER_HOUR);
+    expect(seen.size).toBeGreaterThan(MOST_NEW_AT_ONCE + 2 * MOST_NEW_PER_HOUR);
+  });
+
   it('are given to a limited number of names per hour, for any calls with any prefixes', () => {
     const seen = new Set<string>();
     const see = (): void => {
@@ -165,6 +185,9 @@ describe('places for filters', () => {
     use('other-1', 10_000, 'other-');
     round(steady(100));
     expect(names()).toContain('other-1');
+    use('t-late', 10_000, 't-');
+    round(steady(100));
+    expect(names()).toContain('t-late');
   });
 
   it('are kept, with their counts, by filters that got them since they were noted as candidates', () => {

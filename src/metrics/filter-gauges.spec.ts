@@ -187,10 +187,14 @@ describe('gauges of filters', () => {
     expect(await own('store_scrape_age_seconds')).toBeUndefined();
     time += LATE_MS;
     await open();
+    // The read that has just ended began too long ago. So the next scrape reads anew, instead of showing it.
     const openAgain = store.close();
     await gauges.refresh();
     expect(await shown()).toBeUndefined();
     await openAgain();
+    await gauges.refresh();
+    expect(await shown()).toEqual(['f']);
+    expect(await own('store_scrape_age_seconds')).toBe(0);
   });
 
   it('are missing after a read that failed, until another one has ended', async () => {
