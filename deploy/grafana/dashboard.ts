@@ -58,11 +58,13 @@ const ROWS: readonly Row[] = [
       },
       {
         title: 'Store ready',
-        description: '1 if the store can serve requests, and if it answered the last scrape.',
+        description:
+          '1 if the store can serve requests, if the last scrape has the gauges of filters, and if Redis has lost all data.',
         unit: 'short',
         queries: [
           query(ofInstance('store_ready'), '{{instance}} ready'),
-          query(ofInstance('store_scrape_success'), '{{instance}} answered'),
+          query(ofInstance('store_scrape_success'), '{{instance}} has gauges'),
+          query(ofInstance('store_data_lost'), '{{instance}} lost'),
         ],
       },
       {
@@ -300,9 +302,12 @@ const ROWS: readonly Row[] = [
       },
       {
         title: 'Cost of a scrape',
-        description: 'How long the last read of filters from the store took.',
+        description: 'How long the last read of filters from the store took, and how old the gauges are.',
         unit: 's',
-        queries: [query(ofInstance('store_scrape_duration_seconds'), '{{instance}}')],
+        queries: [
+          query(ofInstance('store_scrape_duration_seconds'), '{{instance}} read'),
+          query(ofInstance('store_scrape_age_seconds'), '{{instance}} age'),
+        ],
       },
     ],
   },

@@ -138,14 +138,14 @@ describe('API keys', () => {
 
 describe('API keys while the store is unavailable', () => {
   const unavailable = (): Promise<never> => Promise.reject(new StoreError('STORE_UNAVAILABLE', 'away'));
-  const known = async () => {
+  const known = async (patienceMs?: number) => {
     const store = new SlowStore();
     const clock = new MovedClock();
-    const keys = new ApiKeys(store, clock);
+    const keys = new ApiKeys(store, clock, patienceMs);
     await store.put(encodeKey(key));
     expect(await keys.judge(text)).toEqual({ key });
     clock.advance(KEYS_LIFETIME_MS);
-    return { store, keys };
+    return { store, clock, keys };
   };
 
   it('are used from the last read, but only by calls that ask for it', async () => {
@@ -171,5 +171,53 @@ describe('API keys while the store is unavailable', () => {
     await read;
     store.list = unavailable;
     await expect(keys.judge(text, true)).rejects.toThrow('away');
+  });
+
+  it('are used from the last complete read while the store is slow, and so only until the read in progress ends', async () => {
+    const { store, clock, keys } = await known(1);
+    // Another instance revokes the key.
+    store.kept = [];
+    store.hold = true;
+    expect(await keys.judge(text, true)).toEqual({ key });
+    const waits = keys.judge(text);
+    store.release();
+    expect(await waits).toMatchObject({ reason: 'unknown key' });
+    clock.advance(KEYS_LIFETIME_MS);
+    store.hold = true;
+    expect(await keys.judge(text, true)).toMatchObject({ reason: 'unknown key' });
+    store.release();
+  });
+
+  it('are not used from a read that began before a later one, even if it ends after that', async () => {
+    const { store, clock, keys } = await known();
+    store.hold = true;
+    const early = keys.judge(text);
+    // Another instance revokes the key.
+    store.kept = [];
+    store.hold = false;
+    clock.advance(KEYS_LIFETIME_MS);
+    expect(await keys.judge(text)).toMatchObject({ reason: 'unknown key' });
+    store.release();
+    expect(await early).toEqual({ key });
+    store.list = unavailable;
+    clock.advance(KEYS_LIFETIME_MS);
+    expect(await keys.judge(text, true)).toMatchObject({ reason: 'unknown key' });
+  });
+
+  it('are used from a read that another call has completed in the meantime', async () => {
+    const { store, clock, keys } = await known();
+    // Another instance revokes the key.
+    store.kept = [];
+    store.hold = true;
+    const other = keys.judge(text);
+    clock.advance(KEYS_LIFETIME_MS);
+    let fail = (_: Error): void => undefined;
+    store.list = () => new Promise((_, reject) => (fail = reject));
+    const late = keys.judge(text, true);
+    store.release();
+    expect(await other).toMatchObject({ reason: 'unknown key' });
+    store.list = unavailable;
+    fail(new StoreError('STORE_UNAVAILABLE', 'away'));
+    expect(await late).toMatchObject({ reason: 'unknown key' });
   });
 });

@@ -35,12 +35,13 @@ export class ApiKeys {
   /** When this instance last accepted each key, in ms since the epoch. At most one entry per key. */
   private readonly used = new Map<string, number>();
   private readonly known: Cached<Keys>;
-  /** The keys of the last successful read. Undefined once this instance has changed a key since. */
+  /** The keys of the successful read that began last. Undefined once this instance has changed a key since. */
   private last: { readonly keys: Keys; readonly at: number } | undefined;
 
   constructor(
     private readonly credentials: Credentials,
     private readonly clock: Clock,
+    private readonly patienceMs = PATIENCE_MS,
   ) {
     this.known = new Cached(KEYS_LIFETIME_MS, clock, () => this.read());
   }
@@ -51,8 +52,8 @@ export class ApiKeys {
   }
 
   /**
-   * Checks a key. An unknown id takes as much work as a known one. With `staleIfAway`, and if the store is unavailable,
-   * uses keys that are at most STALE_KEYS_MS old.
+   * Checks a key. An unknown id takes as much work as a known one. With `staleIfAway`, and if the store is unavailable
+   * or does not answer within PATIENCE_MS, uses keys that are at most STALE_KEYS_MS old.
    */
   async judge({ id, secret }: KeyText, staleIfAway = false): Promise<Verdict> {
     const key = (await (staleIfAway ? this.knownOrStale() : this.known.get())).get(id);
@@ -111,15 +112,17 @@ export class ApiKeys {
   }
 
   private async knownOrStale(): Promise<Keys> {
-    const { last } = this;
-    if (!last) return this.known.get();
+    const { last: remembered } = this;
+    if (!remembered) return this.known.get();
     try {
       const late = () => new StoreError('STORE_UNAVAILABLE', 'the store does not answer');
-      return await within(PATIENCE_MS, this.known.get(), late);
+      return await within(this.patienceMs, this.known.get(), late);
     } catch (error) {
-      if (!(error instanceof StoreError) || this.clock.monotonic() - last.at >= STALE_KEYS_MS) throw error;
-      // Another call may have changed a key in the meantime.
-      if (this.last !== last) return this.known.get();
+      if (!(error instanceof StoreError)) throw error;
+      // Another call may have changed a key in the meantime, or completed a later read.
+      const { last } = this;
+      if (!last) return this.known.get();
+      if (this.clock.monotonic() - last.at >= STALE_KEYS_MS) throw error;
       return last.keys;
     }
   }
@@ -132,7 +135,8 @@ export class ApiKeys {
     // This read may have begun before this instance created a key. Its result is then out of date.
     this.noneUntil = found.length === 0 && made === this.made ? until : -Infinity;
     const keys = new Map(found.map((credential) => [credential.id, decodeKey(credential)]));
-    if (changes === this.changes) this.last = { keys, at };
+    // A slow read may end after one that began later.
+    if (changes === this.changes && at >= (this.last?.at ?? at)) this.last = { keys, at };
     return keys;
   }
 

@@ -1,13 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { MovedClock } from '../../test/support/moved-clock.js';
-import {
-  BusyFilters,
-  MOST_FILTERS,
-  MOST_NEW_AT_ONCE,
-  MOST_NEW_PER_HOUR,
-  MOST_OF_PREFIX,
-  ROUND_MS,
-} from './busy-filters.js';
+import { BusyFilters, MOST_FILTERS, MOST_OF_PREFIX, ROUND_MS } from './busy-filters.js';
+import { BUDGETS, MOST_NEW_AT_ONCE, MOST_NEW_PER_HOUR, PREFIX_SHARE } from './new-series.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -86,34 +80,135 @@ describe('places for filters', () => {
     for (let n = 0; n < 50; n++) expect(names()).toContain(`ours-${n}`);
   });
 
-  it('are given to a limited number of names per hour, for any calls', () => {
+  it('of one prefix are limited, even if it could have new series', () => {
+    for (let days = 0; days < 3; days++) {
+      for (let n = 0; n < 50; n++) use(`t-${days}-${n}`, 1, 't-');
+      clock.advance(24 * HOUR_MS);
+      filters.round();
+      clock.advance(24 * HOUR_MS);
+    }
+    expect(names()).toHaveLength(MOST_OF_PREFIX);
+  });
+
+  it('are taken over by a limited number of names per hour', () => {
     const seen = new Set<string>();
     for (let minute = 0; minute < 180; minute++) {
-      for (let n = 0; n < 50; n++) {
-        const name = `f-${minute}-${n}`;
-        use(name, 10 ** minute);
-        filters.offer('filter', `idle-${minute}-${n}`);
-        for (const shown of names()) seen.add(shown);
-        filters.forget(name);
-      }
-      clock.advance(60_000);
-      filters.round();
+      round(Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`f-${minute}-${n}`, 10 ** minute])));
       for (const shown of names()) seen.add(shown);
     }
     expect(seen.size).toBeLessThanOrEqual(MOST_NEW_AT_ONCE + 3 * MOST_NEW_PER_HOUR);
     expect(seen.size).toBeGreaterThan(MOST_NEW_AT_ONCE + 2 * MOST_NEW_PER_HOUR);
   });
 
-  it('are left for others by a tenant that makes and deletes filters all the time', () => {
-    for (let n = 0; n < 1_000; n++) {
-      use(`t-${n}`, 1, 't-');
-      filters.offer('filter', `t-idle-${n}`);
-      filters.forget(`t-${n}`);
-      filters.forget(`t-idle-${n}`);
+  it('are given to a limited number of names per hour, for any calls with any prefixes', () => {
+    const seen = new Set<string>();
+    const see = (): void => {
+      for (const shown of names()) seen.add(shown);
+    };
+    for (let minute = 0; minute < 180; minute++) {
+      for (let n = 0; n < 50; n++) {
+        const [name, tenant] = [`f-${minute}-${n}`, `t-${minute}-${n}`];
+        filters.offer('filter', `idle-${minute}-${n}`);
+        use(name, 10 ** minute);
+        use(tenant, 10 ** minute, `t-${n}-`);
+        see();
+        for (const gone of names()) filters.forget(gone);
+      }
+      clock.advance(60_000);
+      filters.round();
+      see();
     }
+    expect(seen.size).toBeLessThanOrEqual(BUDGETS * (MOST_NEW_AT_ONCE + 3 * MOST_NEW_PER_HOUR));
+    expect(seen.size).toBeGreaterThan(BUDGETS * (MOST_NEW_AT_ONCE + 2 * MOST_NEW_PER_HOUR));
+  });
+
+  /** For hours, a tenant makes, uses and deletes filters, as fast as it can. */
+  function churn(prefixes: readonly string[], hours = 5): void {
+    for (let minute = 0; minute < 60 * hours; minute++) {
+      for (const prefix of prefixes) {
+        for (let n = 0; n < 20; n++) {
+          const name = `${prefix}${minute}-${n}`;
+          use(name, 1_000, prefix);
+          filters.offer('filter', `${name}-idle`);
+          filters.forget(name);
+          filters.forget(`${name}-idle`);
+        }
+      }
+      clock.advance(60_000);
+      filters.round();
+    }
+  }
+
+  it('are left for other tenants by one that makes and deletes filters for hours: a prefix gets a fifth of the new series', () => {
+    churn(['t-']);
+    for (let n = 0; n < MOST_OF_PREFIX; n++) use(`other-${n}`, 1, 'other-');
+    expect(names()).toHaveLength(MOST_OF_PREFIX);
+    for (let n = 0; n < MOST_NEW_AT_ONCE; n++) use(`p${n % 10}-${n}`, 1, `p${n % 10}-`);
+    expect(names().length).toBeGreaterThanOrEqual(MOST_NEW_AT_ONCE * (1 - PREFIX_SHARE));
+  });
+
+  it('are left for callers without a prefix, and for filters without calls, by any number of tenants', () => {
+    churn(Array.from({ length: 10 }, (_, n) => `t${n}-`));
     expect(names()).toEqual([]);
     for (let n = 0; n < MOST_FILTERS; n++) use(`ours-${n}`);
     expect(names()).toHaveLength(MOST_FILTERS);
+  });
+
+  it('are left for tenants by callers without a prefix, and by filters without calls', () => {
+    churn(['']);
+    use('t-1', 1, 't-');
+    expect(names()).toEqual(['t-1']);
+  });
+
+  it('are left for filters with calls by filters without calls, and the other way round', () => {
+    for (let n = 0; n < 1_000; n++) {
+      filters.offer('filter', `idle-${n}`);
+      filters.forget(`idle-${n}`);
+    }
+    filters.offer('filter', 'late');
+    expect(names()).toEqual([]);
+    use('used');
+    clock.advance(HOUR_MS);
+    for (let n = 0; n < 1_000; n++) {
+      use(`f${n}`);
+      filters.forget(`f${n}`);
+    }
+    filters.offer('filter', 'idle');
+    expect(names()).toEqual(['used', 'idle']);
+  });
+
+  it('go to a tenant’s busy filter, even if others have used thousands of names since the last round', () => {
+    round(steady(100));
+    clock.advance(HOUR_MS);
+    filters.round();
+    for (const prefix of ['t-', '']) for (let n = 0; n < 5_000; n++) use(`${prefix}${n}`, 1, prefix);
+    use('other-1', 10_000, 'other-');
+    round(steady(100));
+    expect(names()).toContain('other-1');
+    use('t-late', 10_000, 't-');
+    round(steady(100));
+    expect(names()).toContain('t-late');
+  });
+
+  it('are kept, with their counts, by filters that got them since they were noted as candidates', () => {
+    round(steady(1));
+    use('rival', 1_000);
+    filters.forget('steady-0');
+    clock.advance(HOUR_MS);
+    use('rival', 5)?.tallies.set('add\nnew', 5);
+    filters.round();
+    expect(use('rival')?.tallies.get('add\nnew')).toBe(5);
+    expect(names()).toHaveLength(MOST_FILTERS);
+  });
+
+  it('are not given twice to a filter that was shown before it had calls', () => {
+    for (let n = 0; n < MOST_OF_PREFIX; n++) use(`t-${n}`, 1, 't-');
+    filters.offer('filter', 't-idle');
+    round({});
+    clock.advance(HOUR_MS);
+    use('t-idle', 1_000, 't-');
+    filters.round();
+    expect(names().filter((name) => name === 't-idle')).toHaveLength(1);
   });
 
   it('are freed by filters that are gone', () => {

@@ -1,22 +1,21 @@
 import type { Clock, FilterKind } from '#store';
+import { NewSeries, PREFIX_SHARE } from './new-series.js';
 
 /** Maximum number of filters with their own series. */
 export const MOST_FILTERS = 100;
 /** How many of these places the filters of one prefix may have. */
-export const MOST_OF_PREFIX = 20;
-/** How many filters may newly get series in an hour, because Prometheus keeps each series for weeks. */
-export const MOST_NEW_PER_HOUR = 100;
-/** How many of them may get series at a time, if none have for long. */
-export const MOST_NEW_AT_ONCE = 200;
-/** Part of this for filters that callers without a prefix use, so that no tenant can use it up. */
-const RESERVED = 100;
-const HOUR_MS = 3_600_000;
+export const MOST_OF_PREFIX = MOST_FILTERS * PREFIX_SHARE;
 /** How often busy filters may take the places of others. */
 export const ROUND_MS = 60_000;
 /** A filter takes another one's place if it is this many times as busy. */
 const TIMES_BUSIER = 2;
-/** Maximum number of filters without places whose items are counted until the next round. */
+/**
+ * Maximum number of filters without places whose items are counted until the next round: of callers without a prefix,
+ * and the same number of callers with one.
+ */
 const MOST_CANDIDATES = 1_000;
+/** How many of these one prefix may have. */
+const MOST_CANDIDATES_OF_PREFIX = MOST_CANDIDATES * PREFIX_SHARE;
 
 /** A filter, and the caller that uses it. `prefix`: empty if the caller may use all names. */
 export interface Used {
@@ -43,22 +42,24 @@ export interface Place extends Used {
  * Chooses the filters that have their own series: those that are busiest in this process, and others while places are
  * free.
  *
- * Callers choose the names of filters. So the numbers of names at a time and per hour are bounded, and a prefix, as
- * tenants have, gets only a part of the places. A filter loses its place only to one that is TIMES_BUSIER times as
- * busy.
+ * Callers choose the names of filters. So the numbers of names at a time and per hour are bounded. Of the places, of
+ * the new series for tenants, and of the candidates for places, a prefix gets at most PREFIX_SHARE. So however a tenant
+ * uses, creates and deletes filters, new filters of others still get series, unless five prefixes do so at a time. A
+ * filter loses its place only to one that is TIMES_BUSIER times as busy.
  */
 export class BusyFilters {
   private readonly places = new Map<string, Place>();
   /** Filters without calls. They have series until a busy one needs the place. */
   private readonly idle = new Map<string, FilterKind>();
   private readonly candidates = new Map<string, Candidate>();
-  /** How many filters could newly get series at `creditAt`. */
-  private credit = MOST_NEW_AT_ONCE;
-  private creditAt: number;
+  /** Number of candidates by prefix. */
+  private readonly candidatesOf = new Map<string, number>();
+  private readonly newSeries: NewSeries;
   private roundAt: number;
 
   constructor(private readonly clock: Clock) {
-    this.creditAt = this.roundAt = clock.monotonic();
+    this.newSeries = new NewSeries(clock);
+    this.roundAt = clock.monotonic();
   }
 
   /** The filters with series. */
@@ -85,9 +86,8 @@ export class BusyFilters {
 
   /** Shows a filter without calls if there is room. */
   offer(kind: FilterKind, name: string): void {
-    if (this.places.has(name) || this.idle.has(name) || !this.hasRoom || !this.mayAdd(RESERVED)) return;
-    this.credit--;
-    this.idle.set(name, kind);
+    if (this.places.has(name) || this.idle.has(name) || !this.hasRoom) return;
+    if (this.newSeries.takeIdle()) this.idle.set(name, kind);
   }
 
   /** Frees the place of a filter that no longer exists. */
@@ -107,6 +107,7 @@ export class BusyFilters {
     }
     const busiest = [...this.candidates.values()].sort((a, b) => b.items - a.items);
     this.candidates.clear();
+    this.candidatesOf.clear();
     for (const candidate of busiest) this.replace(candidate);
   }
 
@@ -122,8 +123,7 @@ export class BusyFilters {
   private enter(used: Used): Place | undefined {
     if (this.places.size >= MOST_FILTERS || this.ofPrefix(used.prefix) >= MOST_OF_PREFIX) return undefined;
     if (!this.idle.delete(used.name)) {
-      if (!this.mayAdd(reservedFrom(used))) return undefined;
-      this.credit--;
+      if (!this.newSeries.take(used.prefix)) return undefined;
       const [idle] = this.idle.keys();
       if (!this.hasRoom && idle !== undefined) this.idle.delete(idle);
     }
@@ -132,16 +132,17 @@ export class BusyFilters {
 
   /** Gives a candidate the place of the least busy filter, if that is much less busy. */
   private replace(candidate: Candidate): void {
-    const { items, prefix } = candidate;
-    if (items === 0 || !this.mayAdd(reservedFrom(candidate))) return;
+    const { name, items, prefix } = candidate;
+    if (this.places.has(name)) return;
     const isFull = this.ofPrefix(prefix) >= MOST_OF_PREFIX;
     let least: Place | undefined;
     for (const place of this.places.values()) {
       if ((!isFull || place.prefix === prefix) && !(least && least.activity <= place.activity)) least = place;
     }
-    if (!least || items < TIMES_BUSIER * least.activity) return;
+    if (!least || items === 0 || items < TIMES_BUSIER * least.activity) return;
+    if (!this.newSeries.take(prefix)) return;
     this.places.delete(least.name);
-    this.credit--;
+    this.idle.delete(name);
     this.settle(candidate).activity = items;
   }
 
@@ -154,7 +155,17 @@ export class BusyFilters {
   private note({ kind, name, prefix }: Used, items: number): void {
     const candidate = this.candidates.get(name);
     if (candidate) candidate.items += items;
-    else if (this.candidates.size < MOST_CANDIDATES) this.candidates.set(name, { kind, name, prefix, items });
+    else if (this.hasRoomToNote(prefix)) {
+      this.candidates.set(name, { kind, name, prefix, items });
+      this.candidatesOf.set(prefix, (this.candidatesOf.get(prefix) ?? 0) + 1);
+    }
+  }
+
+  private hasRoomToNote(prefix: string): boolean {
+    const own = this.candidatesOf.get(prefix) ?? 0;
+    if (prefix === '') return own < MOST_CANDIDATES;
+    const prefixed = this.candidates.size - (this.candidatesOf.get('') ?? 0);
+    return own < MOST_CANDIDATES_OF_PREFIX && prefixed < MOST_CANDIDATES;
   }
 
   /** Number of places of a prefix's filters. 0 for callers that may use all names. */
@@ -163,15 +174,4 @@ export class BusyFilters {
     if (prefix !== '') for (const place of this.places.values()) if (place.prefix === prefix) count++;
     return count;
   }
-
-  /** Whether another filter may get series, apart from a number of `reserved` ones. */
-  private mayAdd(reserved: number): boolean {
-    const now = this.clock.monotonic();
-    const earned = ((now - this.creditAt) / HOUR_MS) * MOST_NEW_PER_HOUR;
-    this.credit = Math.min(MOST_NEW_AT_ONCE, this.credit + earned);
-    this.creditAt = now;
-    return this.credit >= reserved + 1;
-  }
 }
-
-const reservedFrom = ({ prefix }: Used): number => (prefix === '' ? 0 : RESERVED);

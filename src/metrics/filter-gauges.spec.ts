@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { StaleFilterError, StoreError, type Filter, type FilterKind } from '#store';
 import { filterOf, STATS } from '../../test/support/described-filter.js';
 import { BusyFilters, MOST_FILTERS } from './busy-filters.js';
-import { FilterGauges, FRESH_MS } from './filter-gauges.js';
+import { FilterGauges, FRESH_MS, LATE_MS } from './filter-gauges.js';
 
 /** A store that has only names. */
 class Names {
@@ -11,6 +11,7 @@ class Names {
   /** Errors that descriptions throw, by name. */
   readonly faults = new Map<string, Error>();
   ready = true;
+  lost = false;
   lists = 0;
   described: string[] = [];
   atOnce = 0;
@@ -18,8 +19,19 @@ class Names {
   /** Descriptions wait for this. */
   gate: Promise<void> = Promise.resolve();
 
+  /** Makes descriptions wait until the returned function is called. */
+  close(): () => Promise<void> {
+    let open = (): void => undefined;
+    this.gate = new Promise((resolve) => (open = resolve));
+    return async () => {
+      open();
+      // The read in progress ends before the next timer, because it waits for nothing else.
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+  }
+
   async readiness() {
-    return { ready: this.ready, warnings: [] };
+    return { ready: this.ready, lost: this.lost, warnings: [] };
   }
 
   async list(kind: FilterKind, limit: number) {
@@ -76,6 +88,12 @@ async function shown(): Promise<string[] | undefined> {
   return undefined;
 }
 
+/** A gauge of this instance. Undefined if the page doesn't have it. */
+async function own(name: string): Promise<number | undefined> {
+  const [, value] = new RegExp(`^unseen_${name} (.*)$`, 'm').exec(await registry.metrics()) ?? [];
+  return value === undefined ? undefined : Number(value);
+}
+
 describe('gauges of filters', () => {
   it('read at most 100 of 10,000 filters, some at a time, and no names while places are taken', async () => {
     for (let n = 0; n < 10_000; n++) store.names.add(`f${n}`);
@@ -119,15 +137,79 @@ describe('gauges of filters', () => {
   it('are missing while the store does not answer, and the scrape ends', async () => {
     gauges = gaugesWith({ patienceMs: 1 });
     store.names.add('f');
-    let open = (): void => undefined;
-    store.gate = new Promise((resolve) => (open = resolve));
+    const open = store.close();
     await gauges.refresh();
     expect(await shown()).toBeUndefined();
     // The next scrape waits for the same read.
     await gauges.refresh();
     expect(store.described).toEqual(['f']);
-    open();
-    gauges = gaugesWith({});
+    await open();
+    await gauges.refresh();
+    expect(store.described).toEqual(['f']);
+    expect(await shown()).toEqual(['f']);
+  });
+
+  it('come with the next scrape if a read always takes too long, with their age and its duration', async () => {
+    gauges = gaugesWith({ patienceMs: 1 });
+    store.names.add('f');
+    let open = store.close();
+    await gauges.refresh();
+    expect(await shown()).toBeUndefined();
+    expect(await own('store_scrape_age_seconds')).toBeUndefined();
+    for (let n = 1; n <= 3; n++) {
+      // The read takes 9 s of the 15 s between two scrapes.
+      time += 9_000;
+      await open();
+      time += 6_000;
+      open = store.close();
+      store.names.add(`f${n}`);
+      await gauges.refresh();
+      expect(await own('store_scrape_success')).toBe(1);
+      expect(await own('store_scrape_age_seconds')).toBe(15);
+      expect(await own('store_scrape_duration_seconds')).toBe(9);
+      // The filters of the read before.
+      expect(await shown()).toHaveLength(n);
+    }
+    await open();
+  });
+
+  it('are missing once they are too old, even if their read has just ended', async () => {
+    gauges = gaugesWith({ patienceMs: 1 });
+    store.names.add('f');
+    await gauges.refresh();
+    const open = store.close();
+    time += LATE_MS;
+    await gauges.refresh();
+    expect(await shown()).toEqual(['f']);
+    time += 1;
+    await gauges.refresh();
+    expect(await shown()).toBeUndefined();
+    expect(await own('store_scrape_age_seconds')).toBeUndefined();
+    time += LATE_MS;
+    await open();
+    // The read that has just ended began too long ago. So the next scrape reads anew, instead of showing it.
+    const openAgain = store.close();
+    await gauges.refresh();
+    expect(await shown()).toBeUndefined();
+    await openAgain();
+    await gauges.refresh();
+    expect(await shown()).toEqual(['f']);
+    expect(await own('store_scrape_age_seconds')).toBe(0);
+  });
+
+  it('are missing after a read that failed, until another one has ended', async () => {
+    gauges = gaugesWith({ patienceMs: 1 });
+    store.names.add('f');
+    await gauges.refresh();
+    time += FRESH_MS;
+    store.faults.set('f', new StoreError('STORE_UNAVAILABLE', 'away'));
+    await gauges.refresh();
+    expect(await shown()).toBeUndefined();
+    store.faults.clear();
+    const open = store.close();
+    await gauges.refresh();
+    expect(await shown()).toBeUndefined();
+    await open();
     await gauges.refresh();
     expect(await shown()).toEqual(['f']);
   });
@@ -145,14 +227,33 @@ describe('gauges of filters', () => {
   });
 
   it('are read anew after the store was not ready, even if they were fresh', async () => {
+    gauges = gaugesWith({ patienceMs: 1 });
     store.names.add('f');
     await gauges.refresh();
     store.ready = false;
     await gauges.refresh();
     expect(await shown()).toBeUndefined();
     store.ready = true;
+    const open = store.close();
+    await gauges.refresh();
+    expect(await shown()).toBeUndefined();
+    await open();
     await gauges.refresh();
     expect(await shown()).toEqual(['f']);
+  });
+
+  it('come with whether all data is lost, which does not change while the store is not ready', async () => {
+    const lost = async (): Promise<number | undefined> => {
+      await gauges.refresh();
+      return own('store_data_lost');
+    };
+    expect(await lost()).toBe(0);
+    store.lost = true;
+    expect(await lost()).toBe(1);
+    [store.ready, store.lost] = [false, false];
+    expect(await lost()).toBe(1);
+    store.ready = true;
+    expect(await lost()).toBe(0);
   });
 
   it('leave out a lost filter and one that is gone, and read a changed one anew', async () => {

@@ -16,6 +16,11 @@ import { filterFigures, type FilterFigure, type FilterRow } from './filter-figur
 const KINDS: readonly FilterKind[] = ['visited-set', 'filter'];
 /** How long figures from the store stay fresh, so that several Prometheus servers don't multiply the reads. */
 export const FRESH_MS = 5_000;
+/**
+ * How old figures may be if a read takes longer than a scrape. Prometheus should scrape at least once in two minutes,
+ * so the next scrape shows what such a read found.
+ */
+export const LATE_MS = 120_000;
 /** How long a scrape waits for the store. By default, Prometheus waits 10 s, of which checking a key may take 2 s. */
 const PATIENCE_MS = 7_000;
 /** Part of the help text of each figure. */
@@ -32,32 +37,50 @@ export interface FilterGaugesOptions {
   readonly patienceMs?: number;
 }
 
+/** The filters that a read has found, and when it began and ended. */
+interface Read {
+  readonly rows: readonly FilterRow[];
+  readonly began: number;
+  readonly ended: number;
+}
+
 /**
  * Gauges whose values come from the store. A scrape reads at most MOST_FILTERS filters, and waits a limited time. If
- * the store is unavailable, these gauges are missing, and two others say so.
+ * the read takes longer, it continues for the next scrape. This scrape then shows the read before, if that is at most
+ * LATE_MS old. If the store is unavailable, these gauges are missing, and two others say so.
  */
 export class FilterGauges {
   private readonly gauges: ReadonlyMap<FilterFigure, Gauge>;
   private readonly ready: Gauge;
+  private readonly lost: Gauge;
   private readonly success: Gauge;
   private readonly duration: Gauge;
+  private readonly ageSeconds: Gauge;
   /** The read in progress. */
-  private reading: Promise<FilterRow[]> | undefined;
-  /** When the shown figures were read. Undefined while none are shown. */
-  private readAt: number | undefined;
+  private reading: Promise<void> | undefined;
+  /** Undefined if the last read has failed, or if the store has not been ready since. */
+  private last: Read | undefined;
 
   constructor(private readonly options: FilterGaugesOptions) {
     const { clock, registry } = options;
     const gauge = (name: string, help: string, labelNames: string[] = []): Gauge =>
       new Gauge({ name: `unseen_${name}`, help, labelNames, registers: [registry] });
     this.ready = gauge('store_ready', '1 if the store can serve requests');
+    this.lost = gauge(
+      'store_data_lost',
+      '1 if all data in Redis that this instance knew was lost or replaced, and is not restored',
+    );
     this.success = gauge(
       'store_scrape_success',
-      '1 if the store answered this scrape. 0: the page lacks the gauges of filters, sets and queues',
+      '1 if the page has the gauges of filters, sets and queues. 0: the store did not answer in time',
     );
     this.duration = gauge(
       'store_scrape_duration_seconds',
-      'How long the last read of filters from the store took',
+      'How long the last complete read of filters from the store took',
+    );
+    this.ageSeconds = gauge(
+      'store_scrape_age_seconds',
+      'Age of the gauges of filters, sets and queues: time since their read began',
     );
     this.gauges = new Map(
       filterFigures((time) => Math.max(0, clock.now() - time) / 1_000).map((figure) => {
@@ -73,33 +96,46 @@ export class FilterGauges {
   /** Makes the gauges current, or shows that the store is unavailable. */
   async refresh(): Promise<void> {
     const deadline = deadlineIn(this.options.patienceMs ?? PATIENCE_MS);
-    const ready = await inTime(
-      deadline,
-      this.options.store.readiness().then((answer) => answer.ready),
-    );
+    const { ready = false, lost } = (await inTime(deadline, this.options.store.readiness())) ?? {};
     this.ready.set(ready ? 1 : 0);
-    const success = ready === true && (this.isFresh || (await this.read(deadline)));
-    this.success.set(success ? 1 : 0);
-    if (!success) {
-      this.show([]);
-      this.readAt = undefined;
-    }
+    if (ready) this.lost.set(lost ? 1 : 0);
+    if (!ready) this.last = undefined;
+    else if (!this.isFresh) await inTime(deadline, this.read());
+    const { last, age } = this;
+    const isShown = last !== undefined && age <= LATE_MS;
+    this.success.set(isShown ? 1 : 0);
+    this.show(isShown ? last.rows : []);
+    if (isShown) this.ageSeconds.set(age / 1_000);
+    else this.ageSeconds.remove();
   }
 
   private get isFresh(): boolean {
-    return this.readAt !== undefined && this.options.clock.monotonic() - this.readAt < FRESH_MS;
+    const { last, age } = this;
+    return last !== undefined && this.options.clock.monotonic() - last.ended < FRESH_MS && age <= LATE_MS;
   }
 
-  /** Reads the filters, and shares the read with other scrapes. Returns false if the store is unavailable. */
-  private async read(deadline: number): Promise<boolean> {
-    this.reading ??= this.rows().finally(() => {
-      this.reading = undefined;
-    });
-    const rows = await inTime(deadline, this.reading);
-    if (!rows) return false;
-    this.readAt = this.options.clock.monotonic();
-    this.show(rows);
-    return true;
+  /** Milliseconds since the last read began. */
+  private get age(): number {
+    return this.options.clock.monotonic() - (this.last?.began ?? -Infinity);
+  }
+
+  /** Reads the filters, and shares the read with other scrapes. Throws StoreError if the store is unavailable. */
+  private read(): Promise<void> {
+    this.reading ??= this.readAnew().finally(() => (this.reading = undefined));
+    return this.reading;
+  }
+
+  private async readAnew(): Promise<void> {
+    const { clock } = this.options;
+    const began = clock.monotonic();
+    try {
+      const rows = await this.rows();
+      this.last = { rows, began, ended: clock.monotonic() };
+      this.duration.set((this.last.ended - began) / 1_000);
+    } catch (error) {
+      this.last = undefined;
+      throw error;
+    }
   }
 
   private show(rows: readonly FilterRow[]): void {
@@ -117,8 +153,7 @@ export class FilterGauges {
   }
 
   private async rows(): Promise<FilterRow[]> {
-    const { clock, filters } = this.options;
-    const begin = clock.monotonic();
+    const { filters } = this.options;
     filters.round();
     await this.fillPlaces();
     const { shown } = filters;
@@ -127,7 +162,6 @@ export class FilterGauges {
       const some = shown.slice(from, from + AT_A_TIME).map(({ kind, name }) => this.row(kind, name));
       for (const row of await joinAll(some)) if (row) rows.push(row);
     }
-    this.duration.set((clock.monotonic() - begin) / 1_000);
     return rows;
   }
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { UnseenClient } from '#client';
 import { freshName, startApp, type TestApp } from '../support/app.js';
 import { runCommand } from '../support/command-line.js';
+import { LOSING } from '../support/losing-services.js';
 import { freePort } from '../support/redis-server.js';
 import type { Ended } from '../support/service-process.js';
 
@@ -327,5 +328,50 @@ describe('the command line', () => {
       code: 0,
       stdout: expect.stringContaining('UNSEEN_API_KEY'),
     });
+  });
+});
+
+describe('the command line, with data that is lost', () => {
+  it('shows, clears and drops the sets and filters', async () => {
+    const service = await LOSING[1]![1]();
+    const unseen = (...args: string[]): Promise<Ended> =>
+      runCommand(args, { env: { UNSEEN_URL: service.app.url, HOME: tmpdir() } });
+    try {
+      const client = new UnseenClient({ url: service.app.url });
+      const lost = async (handle: 'filter' | 'visitedSet'): Promise<string> => {
+        const name = freshName();
+        const spec = { capacity: 1_000, errorRate: 0.01 };
+        const made =
+          handle === 'filter'
+            ? await client.filter(name).create({ ...spec, type: 'counting' })
+            : await client.visitedSet(name).create(spec);
+        await service.lose(made);
+        return name;
+      };
+      for (const [handle, kind] of [
+        ['filter', 'filter'],
+        ['visitedSet', 'visited set'],
+      ] as const) {
+        const [cleared, dropped] = [await lost(handle), await lost(handle)];
+        expect(await unseen('show', cleared)).toMatchObject({
+          code: 0,
+          stdout: expect.stringContaining('state: lost\n'),
+        });
+        expect(await unseen('clear', cleared)).toMatchObject({
+          code: 0,
+          stdout: expect.stringMatching(`^cleared ${kind} ${cleared} \\(data lost, `),
+        });
+        expect(await unseen('drop', dropped)).toMatchObject({
+          code: 0,
+          stdout: expect.stringMatching(`^dropped ${kind} ${dropped} \\(data lost, `),
+        });
+        const { stdout } = await unseen('list');
+        expect(stdout).toMatch(new RegExp(`^${cleared}  ${kind}  0 of 1,000 items`, 'm'));
+        expect(stdout).not.toContain(dropped);
+      }
+      expect(await unseen('show', freshName())).toMatchObject({ code: 4 });
+    } finally {
+      await service.stop();
+    }
   });
 });

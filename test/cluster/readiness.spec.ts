@@ -1,11 +1,14 @@
 import { AsyncLocalStorage, createHook } from 'node:async_hooks';
 import { describe, expect, it } from '@jest/globals';
 import { RedisStore, type RedisStoreOptions } from '#store/redis';
+import { CATALOGUE } from '../../libs/store/src/redis/layout/keys.js';
+import { makeFilter } from '../contract/calls.js';
 import { startCluster } from '../support/redis-cluster.js';
 import { withClient } from '../support/redis-failover.js';
 import { startSentinel } from '../support/redis-sentinel.js';
 import { freePort, startRedis } from '../support/redis-server.js';
 import { until } from '../support/until.js';
+import { masterOf } from './failover.js';
 
 const SAFE = ['--appendonly', 'yes', '--appendfsync', 'always'];
 const NOTHING_KEPT = 'Redis keeps nothing on disk: a restart loses every filter; set appendonly yes';
@@ -81,6 +84,25 @@ describe('readiness on Redis warns of settings that can lose data', () => {
         warnings: ['a master of the Redis cluster has no replica: if it is lost, so are its segments'],
       });
     } finally {
+      await cluster.stop();
+    }
+  });
+});
+
+describe('readiness on a cluster', () => {
+  it('says if the master of the catalogue has lost its data, and not if another master has', async () => {
+    const cluster = await startCluster();
+    const store = await RedisStore.open({ clusterNodes: cluster.nodes, timeoutMs: 10_000 });
+    try {
+      await makeFilter(store);
+      const catalogue = masterOf(CATALOGUE.filters);
+      for (const master of [(catalogue + 1) % 3, catalogue]) {
+        expect((await store.readiness()).lost).toBeUndefined();
+        await withClient(cluster.servers[master]!, (client) => client.flushall());
+      }
+      expect((await store.readiness()).lost).toBe(true);
+    } finally {
+      await store.close();
       await cluster.stop();
     }
   });

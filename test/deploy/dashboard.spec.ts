@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { dashboard } from '../../deploy/grafana/dashboard.js';
+import { BOUNDED } from '../../src/admission/bounds.js';
 import { rowsOf } from '../support/markdown.js';
 import { alerts, DASHBOARD, panelQueries, RULE_TESTS, RULES } from './alerts.js';
 import { CHART } from './manifests.js';
@@ -81,6 +82,28 @@ describe('the alerts', () => {
       const paragraph = text.split(/^#/m)[0] as string;
       expect([name, paragraph.length > 150]).toEqual([name, true]);
     }
+  });
+
+  it('have paragraphs that name only panels, bounds and calls that exist', () => {
+    const [, section = ''] = /^## Respond to alerts\n([^]*?)^## /m.exec(PAGE) ?? [];
+    const { panels } = JSON.parse(readFileSync(DASHBOARD, 'utf8')) as { panels: { title: string }[] };
+    const named = [...section.matchAll(/\b_([A-Z][^_]+)_\b/g)].map(([, title = '']) => title);
+    expect(named.length).toBeGreaterThan(15);
+    const titles = panels.map(({ title }) => title);
+    expect(named.filter((title) => !titles.includes(title.replace(/\s+/g, ' ')))).toEqual([]);
+
+    const bounds = rowsOf('docs/operations.md', 'bound').flatMap(
+      ([bound = '']) => bound.match(/[a-z]+/g) ?? [],
+    );
+    expect(bounds.sort()).toEqual([...BOUNDED].sort());
+
+    const { paths } = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as { paths: object };
+    const routes = Object.keys(paths).map((path) => path.replaceAll(/\{\w+\}/g, '*'));
+    const calls = [...section.matchAll(/\bcall ([/…]\S+?)[`\s]/g)].map(([, path = '']) =>
+      path.replace('…', '/v1/filters/NAME').replaceAll(/NAME|ID/g, '*'),
+    );
+    expect(calls.length).toBeGreaterThan(4);
+    expect(calls.filter((path) => !routes.includes(path))).toEqual([]);
   });
 
   it('each have a test in which they fire, and one in which they stay quiet', () => {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { SYNC_OUTCOMES } from '#store';
 import { ERROR_CODES } from '../../src/errors/error-codes.js';
 import { call, freshName, startApp, type TestApp } from '../support/app.js';
@@ -42,6 +43,7 @@ describe.each(BOTH_STORES)('metrics, $name store', ({ name: storeName, start }) 
     expect(page.value('unseen_store_ready')).toBe(1);
     expect(page.value('unseen_store_scrape_success')).toBe(1);
     expect(page.value('unseen_store_scrape_duration_seconds')).toBeGreaterThan(0);
+    expect(page.value('unseen_store_scrape_age_seconds')).toBeGreaterThan(0);
   });
 
   it('begin with a zero for each error and each outcome of a sync, so that increase() sees the first event', async () => {
@@ -311,6 +313,72 @@ it('metrics of several instances on one Redis count each end of a sync once', as
   }
 });
 
+describe('metrics after Redis has lost all data', () => {
+  const lost = (page: MetricsPage) => page.value('unseen_store_data_lost');
+  const create = async (app: TestApp, headers: Record<string, string> = {}): Promise<void> => {
+    const spec = { name: 'news', type: 'counting', capacity: 10, errorRate: 0.1 };
+    expect((await call(app, 'POST', '/v1/filters', spec, headers)).status).toBe(201);
+  };
+  const warnings = async (app: TestApp): Promise<string[]> =>
+    ((await call(app, 'GET', '/readyz')).body as { warnings: string[] }).warnings;
+
+  it('say so on each instance that knew them, by FLUSHALL and by a restart, even if a caller creates its sets again', async () => {
+    const redis = await startRedis();
+    const env = { REDIS_URL: redis.url };
+    const apps = [await startApp(env), await startApp(env)];
+    const ready = (app: TestApp) => async () => (await scrape(app)).value('unseen_store_ready') === 1;
+    try {
+      await create(apps[0]!);
+      for (const app of apps) expect(lost(await scrape(app))).toBe(0);
+      const client = new Redis(redis.port, '127.0.0.1');
+      await client.flushall();
+      client.disconnect();
+      await create(apps[0]!);
+      for (const app of apps) expect(lost(await scrape(app))).toBe(1);
+      // An instance that starts later knows nothing of it, until it happens again.
+      apps.push(await startApp(env));
+      expect(lost(await scrape(apps[2]!))).toBe(0);
+      await redis.restart();
+      for (const app of apps) {
+        await until('the instance is connected', ready(app));
+        expect(lost(await scrape(app))).toBe(1);
+      }
+    } finally {
+      for (const app of apps) await app.close();
+      await redis.stop();
+    }
+  });
+
+  it('are refused if the lost data includes the key, and /readyz says why', async () => {
+    const redis = await startRedis();
+    const app = await startApp({ REDIS_URL: redis.url, AUTH: 'keys' });
+    try {
+      const { headers } = await makeKey(app, 'admin');
+      await create(app, headers);
+      expect(lost(await scrape(app, headers))).toBe(0);
+      const client = new Redis(redis.port, '127.0.0.1');
+      await client.flushall();
+      client.disconnect();
+      // The cached keys are old by then.
+      app.advance(10_000);
+      expect(await statusOf(`${app.url}/metrics`, { headers })).toBe(401);
+      expect(await warnings(app)).toContainEqual(expect.stringMatching(/^Redis has lost all filters/));
+    } finally {
+      await app.close();
+      await redis.stop();
+    }
+  });
+
+  it('say that the embedded store has not', async () => {
+    const app = await startApp();
+    try {
+      expect(lost(await scrape(app))).toBe(0);
+    } finally {
+      await app.close();
+    }
+  });
+});
+
 it('metrics show how long the event loop was blocked', async () => {
   const app = await startApp();
   try {
@@ -400,6 +468,7 @@ describe('metrics while the store is unavailable', () => {
   const expectAway = (page: MetricsPage, name: string): void => {
     expect(page.value('unseen_store_ready')).toBe(0);
     expect(page.value('unseen_store_scrape_success')).toBe(0);
+    expect(page.value('unseen_store_scrape_age_seconds')).toBeUndefined();
     // Gauges of filters are missing rather than old.
     expect(page.series('unseen_filter_items')).toEqual([]);
     // What the process counts itself is still there.

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { Settled, StaleFilterError, StoreError, type Filter, type Store } from '#store';
 import { RedisStore } from '#store/redis';
@@ -17,6 +17,7 @@ import {
   remove,
 } from '../contract/calls.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
+import { until } from '../support/until.js';
 
 let server: RedisServer;
 let store: RedisStore;
@@ -314,5 +315,112 @@ describe('the lost catalogue', () => {
     const { filter: anew } = await visitedSet(filter.name);
     expect(anew.generation).not.toBe(filter.generation);
     expect(await own.keys(`unseen:{${filter.generation}.*}:cells`)).toHaveLength(1);
+  });
+});
+
+describe('a Redis that has lost everything under running instances', () => {
+  const WARNING = /^Redis has lost all filters and API keys that this instance knew/;
+  let redis: RedisServer;
+  let client: Redis;
+  let stores: RedisStore[];
+  beforeEach(async () => {
+    stores = [];
+  });
+  afterEach(async () => {
+    for (const opened of stores) await opened.close();
+    client.disconnect();
+    await redis.stop();
+  });
+
+  /** Starts Redis and two instances, which both know a filter. */
+  async function start(args: string[] = []): Promise<Filter> {
+    redis = await startRedis({ args });
+    client = new Redis(redis.port, '127.0.0.1');
+    const [first] = [await instance(), await instance()];
+    const filter = await makeFilter(first);
+    expect(await lost()).toEqual([false, false]);
+    return filter;
+  }
+
+  async function instance(): Promise<RedisStore> {
+    const opened = await RedisStore.open({ url: redis.url, timeoutMs: 10_000 });
+    stores.push(opened);
+    return opened;
+  }
+
+  /** Whether the readiness of each instance reports the loss. */
+  async function lost(): Promise<boolean[]> {
+    const answers = [];
+    for (const opened of stores) {
+      const { ready, lost = false, warnings } = await opened.readiness();
+      expect(ready).toBe(true);
+      expect(warnings.some((warning) => WARNING.test(warning))).toBe(lost);
+      answers.push(lost);
+    }
+    return answers;
+  }
+
+  async function restart(): Promise<void> {
+    await redis.restart();
+    for (const opened of stores) {
+      await until('the instance is connected', async () => (await opened.readiness()).ready);
+    }
+  }
+
+  it('by FLUSHALL: each instance says so, even after filters are created again', async () => {
+    const { name } = await start();
+    await client.flushall();
+    expect(await lost()).toEqual([true, true]);
+    await makeFilter(stores[0]!, { name });
+    expect(await lost()).toEqual([true, true]);
+    // An instance that starts later can't know.
+    await instance();
+    expect(await lost()).toEqual([true, true, false]);
+  });
+
+  it('by FLUSHALL: an instance says so if filters are created again before it looks', async () => {
+    const { name } = await start();
+    await client.flushall();
+    await makeFilter(await instance(), { name });
+    expect(await lost()).toEqual([true, true, false]);
+  });
+
+  it('by a restart without persistence: each instance says so', async () => {
+    await start();
+    await restart();
+    expect(await lost()).toEqual([true, true]);
+  });
+
+  it('until the data is restored: the instances say so no longer', async () => {
+    const { name } = await start();
+    const dump = await client.dumpBuffer(CATALOGUE.filters);
+    await client.flushall();
+    await makeFilter(stores[0]!, { name });
+    expect(await lost()).toEqual([true, true]);
+    await client.restore(CATALOGUE.filters, 0, dump, 'REPLACE');
+    expect(await lost()).toEqual([false, false]);
+  });
+
+  it('is not one that restarts with its data, or whose last filter is deleted, or that never had any', async () => {
+    const { name, kind } = await start(['--appendonly', 'yes', '--appendfsync', 'always']);
+    await restart();
+    expect(await lost()).toEqual([false, false]);
+    await stores[0]!.drop(name, kind, made());
+    expect(await lost()).toEqual([false, false]);
+    await client.flushall();
+    await instance();
+    await client.flushall();
+    expect(await lost()).toEqual([true, true, false]);
+    await makeFilter(stores[2]!);
+    expect(await lost()).toEqual([true, true, false]);
+  });
+
+  it('is noticed by the instance that has just created the first filter', async () => {
+    await start();
+    await client.flushall();
+    const late = await instance();
+    await makeFilter(late);
+    await client.flushall();
+    expect((await late.readiness()).lost).toBe(true);
   });
 });

@@ -1,4 +1,4 @@
-import { NotFoundError, type Filter, type UnseenClient, type VisitedSet } from '#client';
+import { DataLostError, NotFoundError, type Filter, type UnseenClient, type VisitedSet } from '#client';
 import { Ending, Exit, UsageError } from '../ending.js';
 import { show } from '../../errors/show.js';
 
@@ -20,13 +20,19 @@ export type Found = FoundSet | FoundFilter;
 export async function find(client: UnseenClient, name: string): Promise<Found> {
   const set = client.visitedSet(name);
   try {
-    return { kind: 'visited set', handle: set, description: await set.describe() };
+    const description = await set
+      .describe()
+      .catch((error: unknown) => listed(error, client.visitedSets(), name));
+    return { kind: 'visited set', handle: set, description };
   } catch (error) {
     if (!(error instanceof NotFoundError)) throw error;
   }
   const filter = client.filter(name);
   try {
-    return { kind: 'filter', handle: filter, description: await filter.describe() };
+    const description = await filter
+      .describe()
+      .catch((error: unknown) => listed(error, client.filters(), name));
+    return { kind: 'filter', handle: filter, description };
   } catch (error) {
     if (!(error instanceof NotFoundError)) throw error;
     throw new Ending(
@@ -34,6 +40,16 @@ export async function find(client: UnseenClient, name: string): Promise<Found> {
       `no visited set or filter is called ${show(name)}; create it with unseen create`,
     );
   }
+}
+
+/** If data is lost, the description that lists have. Otherwise, or if no list has the name, throws the error. */
+async function listed<T extends { readonly name: string }>(
+  error: unknown,
+  list: AsyncGenerator<T>,
+  name: string,
+): Promise<T> {
+  if (error instanceof DataLostError) for await (const one of list) if (one.name === name) return one;
+  throw error;
 }
 
 /** Finds a visited set by name. Throws UsageError if it is a filter. */

@@ -23,6 +23,11 @@ export interface Readiness {
   readonly reason?: string;
   /** Shown to everyone, so they contain no host name, secret or filter name. */
   readonly warnings: readonly string[];
+  /**
+   * True if all data that this process knew has been lost or replaced, and is not restored. A later process can't know
+   * this. Reported only by stores whose data can disappear while they are open.
+   */
+  readonly lost?: boolean;
 }
 
 /**

@@ -83,6 +83,9 @@ export interface RedisStoreOptions extends ConnectionOptions {
 
 const MAX_OPEN_FILTERS = 10_000;
 const DEFAULT_MAX_HOSTS = 1_000_000;
+/** A warning that names no filter, since everyone may read it. */
+const ALL_LOST =
+  'Redis has lost all filters and API keys that this instance knew: restore a copy, or accept the loss by restarting the instances';
 /** Bytes of an instance's id. */
 const ID_BYTES = 8;
 
@@ -115,7 +118,7 @@ export class RedisStore implements Store {
       maxMarks = DEFAULT_MAX_MARKS,
       maxHosts = DEFAULT_MAX_HOSTS,
     } = options;
-    this.catalogue = new Catalogue(connection, timeoutMs, maxRecordBytes);
+    this.catalogue = new Catalogue(connection, timeoutMs, maxRecordBytes, random);
     const allocation = new Allocation(connection);
     this.lifeCycle = new LifeCycle(this.catalogue, new Generations(this.catalogue, allocation, random));
     this.growth = new Growth(this.catalogue, allocation, timeoutMs);
@@ -246,8 +249,11 @@ export class RedisStore implements Store {
     const { warnings, ...readiness } = await redisReadiness(this.connection, this.options, () =>
       this.catalogue.layoutFault(),
     );
+    if (!readiness.ready) return { ...readiness, warnings };
     const { cramped } = this.growth;
-    return { ...readiness, warnings: cramped > 0 ? [...warnings, cannotGrow(cramped)] : warnings };
+    const { lost } = this.catalogue;
+    const more = [...(lost ? [ALL_LOST] : []), ...(cramped > 0 ? [cannotGrow(cramped)] : [])];
+    return { ...readiness, warnings: [...warnings, ...more], ...(lost && { lost }) };
   }
 
   /** A segment's cells as stored in Redis. */

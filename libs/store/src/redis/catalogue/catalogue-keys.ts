@@ -1,6 +1,7 @@
 import { StoreError } from '../../errors.js';
 import { joinAll } from '../../join-all.js';
 import { otherLayout } from '../../refusals.js';
+import type { RandomSource } from '../../random-source.js';
 import type { FilterKind } from '../../port/index.js';
 import type { Connection } from '../connection/connection.js';
 import { CATALOGUE, LAYOUT_VERSION } from '../layout/keys.js';
@@ -11,11 +12,25 @@ export const UNCOUNTED = 'UNCOUNTED';
 
 const KINDS: readonly FilterKind[] = ['filter', 'visited-set'];
 
+/** Bytes of a catalogue's id. */
+const ID_BYTES = 8;
+
 /** Creates the catalogue's keys. Recounts lost usage, but throws if the descriptions are lost. */
 export class CatalogueKeys {
   private areMade = false;
+  /** The first identity that this process has seen, and the last. The last is null if there was no catalogue. */
+  private first: string | undefined;
+  private last: string | null = null;
 
-  constructor(private readonly connection: Connection) {}
+  constructor(
+    private readonly connection: Connection,
+    private readonly random: RandomSource,
+  ) {}
+
+  /** True if the catalogue that this process knew is gone, or if another one has taken its place. */
+  get lost(): boolean {
+    return this.first !== undefined && this.last !== this.first;
+  }
 
   /** Runs a step that needs the usage. If the usage is lost, recounts it and runs the step again. */
   async onUsage<T>(deadline: number, step: () => Promise<T>): Promise<Exclude<T, typeof UNCOUNTED>> {
@@ -31,7 +46,19 @@ export class CatalogueKeys {
   /** The error to throw if Redis has data in another key layout. */
   async layoutFault(deadline: number): Promise<StoreError | undefined> {
     const { client } = this.connection;
-    return layoutFaultOf(await this.connection.repeat(() => client.hget(CATALOGUE.filters, ''), deadline));
+    return this.note(await this.connection.repeat(() => client.hget(CATALOGUE.filters, ''), deadline));
+  }
+
+  /**
+   * Takes note of the catalogue's identity as read, which is null before the first filter is created. Returns the error
+   * to throw if the data has another key layout.
+   */
+  note(identity: string | null): StoreError | undefined {
+    const version = identity?.split(' ', 1)[0];
+    if (version !== undefined && version !== LAYOUT_VERSION) return otherLayout(version, LAYOUT_VERSION);
+    this.first ??= identity ?? undefined;
+    this.last = identity;
+    return undefined;
   }
 
   /**
@@ -43,8 +70,9 @@ export class CatalogueKeys {
     const { filters, names, operations, unfinished, usage, syncs } = CATALOGUE;
     const { caller, made } = operations;
     const hashes = [caller.current, caller.previous, made.current, made.previous, usage];
+    const identity = `${LAYOUT_VERSION} ${this.random.id(ID_BYTES)}`;
     // Create this key first, because assertWhole relies on it.
-    await this.connection.mutate(makeHashScript, [filters], [LAYOUT_VERSION], deadline);
+    await this.connection.mutate(makeHashScript, [filters], [identity], deadline);
     // An instance of another version may have been faster.
     const fault = await this.layoutFault(deadline);
     if (fault) throw fault;
@@ -78,9 +106,4 @@ export class CatalogueKeys {
     if (!found.includes(1) || (await made()) === 1) return;
     throw new StoreError('STORE_DATA_LOST', 'the filter catalogue is missing: restore it');
   }
-}
-
-/** The error for a layout's version, which is null before the first filter is created. */
-export function layoutFaultOf(version: string | null): StoreError | undefined {
-  return version === null || version === LAYOUT_VERSION ? undefined : otherLayout(version, LAYOUT_VERSION);
 }

@@ -3,6 +3,7 @@ import { StaleFilterError, StoreError } from '../../errors.js';
 import { joinAll } from '../../join-all.js';
 import { assertWithin } from '../../quota.js';
 import { busy, dataLost, keyExpired, keyReused, notFound } from '../../refusals.js';
+import { SYSTEM_RANDOM, type RandomSource } from '../../random-source.js';
 import { RETENTION_MS } from '../../retention.js';
 import type { FilterKind, ListPage, Operation, Quota, Usage, Sync } from '../../port/index.js';
 import type { Connection } from '../connection/connection.js';
@@ -11,7 +12,7 @@ import { RedisFilter } from '../layout/filter.js';
 import { CATALOGUE } from '../layout/keys.js';
 import { windowBytes } from '../layout/operations.js';
 import { catalogueSetScript, COUNTED, nowScript, touchCatalogueScript } from '../scripts/catalogue.js';
-import { CatalogueKeys, layoutFaultOf, UNCOUNTED } from './catalogue-keys.js';
+import { CatalogueKeys, UNCOUNTED } from './catalogue-keys.js';
 import { difference } from './entry-usage.js';
 
 /** Sorts after every character of a name. */
@@ -86,8 +87,9 @@ export class Catalogue {
     private readonly timeoutMs: number,
     /** Limit on the records of operations on whole filters, per origin, in bytes. */
     private readonly maxRecordBytes: number,
+    random: RandomSource = SYSTEM_RANDOM,
   ) {
-    this.keys = new CatalogueKeys(connection);
+    this.keys = new CatalogueKeys(connection, random);
   }
 
   get clock(): Clock {
@@ -97,6 +99,11 @@ export class Catalogue {
   /** The error to throw if Redis has data in another key layout. */
   layoutFault(): Promise<StoreError | undefined> {
     return this.keys.layoutFault(deadlineIn(this.timeoutMs));
+  }
+
+  /** True if the catalogue that this process knew is gone or replaced, as of the last read. */
+  get lost(): boolean {
+    return this.keys.lost;
   }
 
   /** Throws STORE_UNAVAILABLE if Redis has data in another layout. */
@@ -243,8 +250,8 @@ export class Catalogue {
   private async raws(names: readonly string[], deadline: number): Promise<(string | null)[]> {
     const { client } = this.connection;
     const read = () => client.hmget(CATALOGUE.filters, '', ...names);
-    const [version = null, ...found] = await this.connection.repeat(read, deadline);
-    const fault = layoutFaultOf(version);
+    const [identity = null, ...found] = await this.connection.repeat(read, deadline);
+    const fault = this.keys.note(identity);
     if (fault) throw fault;
     return found;
   }

@@ -39,7 +39,7 @@ import calculateSlot from 'cluster-key-slot';
  * The catalogue, under its own hash tag:
  *
  *   unseen:{catalogue}:filters                              name -> description (hash of JSON), and '' -> the version
- *                                                           of this layout
+ *                                                           of this layout, and an id of the catalogue
  *   unseen:{catalogue}:names:<kind>                         names in order (sorted set, all scores 0)
  *   unseen:{catalogue}:unfinished                           names being created or dropped (sorted set, likewise)
  *   unseen:{catalogue}:usage                                prefix of names -> how many, and their bytes (hash)
