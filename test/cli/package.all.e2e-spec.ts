@@ -8,6 +8,9 @@ import { until } from '../support/until.js';
 import { freePort } from '../support/redis-server.js';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { assertBuilt } from '../../scripts/built.mjs';
+
+assertBuilt();
 
 const run = promisify(execFile);
 

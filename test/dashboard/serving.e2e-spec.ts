@@ -5,6 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, startApp, type TestApp } from '../support/app.js';
 import { RawClient } from '../support/raw-client.js';
 import { statusOf } from '../support/status-of.js';
+import { assertBuilt } from '../../scripts/built.mjs';
+
+assertBuilt();
 
 const ASSETS = join('dist', 'dashboard', 'assets');
 const MOST_SCRIPT_BYTES = 64_500;

@@ -11,8 +11,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { assertBuilt } from '../../scripts/built.mjs';
 import { startProcess } from '../support/service-process.js';
 import { statusOf } from '../support/status-of.js';
+
+assertBuilt();
 
 const LICENCES = { service: 'dist/service/LICENSES.txt', page: 'dist/dashboard/LICENSES.txt' };
 const RECORD = join('scripts', 'bundle', 'record.mjs');
@@ -148,6 +151,37 @@ describe('a bundled script', () => {
 
   it('is compiled anew under other flags of V8', () => {
     expect(start('--no-opt')).toEqual({ status: 0, stdout: 'one two\n', stderr: 'rejectedrejected' });
+  });
+});
+
+describe('scripts/bundle.mjs', () => {
+  /** Runs code that uses the exports of one of the scripts. */
+  const using = (script: string, code: string) =>
+    node('--input-type=module', '--eval', `import * as script from './scripts/${script}'; ${code}`);
+
+  it.each([
+    '/home/me/unseen/src/main.ts',
+    String.raw`C:\unseen\src\main.ts`,
+    String.raw`C:\unseen\libs\bloom\src\index.ts`,
+  ])('compiles %s with decorators', (path) => {
+    expect(using('bundle.mjs', `console.log(script.SOURCE.test(${JSON.stringify(path)}))`)).toMatchObject({
+      stdout: 'true\n',
+    });
+  });
+
+  it('ends a service that never listens', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'unseen-bundle-'));
+    try {
+      writeFileSync(join(folder, 'main.cjs'), 'setInterval(() => {}, 1_000);');
+      const code = `await script.compile(${JSON.stringify(folder)}, { patienceMs: 1 }).catch((error) => console.log(error.message));`;
+      expect(using('bundle/compiled-code.mjs', code)).toEqual({
+        status: 0,
+        stdout: 'the service did not start: \n',
+        stderr: '',
+      });
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 });
 
