@@ -57,10 +57,25 @@ describe('a service with keys', () => {
     const page = await answer.text();
     expect(page).not.toMatch(/<style|<script(?![^>]* src=)| style=| on\w+=/);
     for (const [, file = ''] of page.matchAll(/(?:src|href)="([^"]+)"/g)) {
-      expect(file).toMatch(/^dashboard\/assets\//);
+      expect(file).toMatch(/^dashboard\/(?:assets\/|LICENSES\.txt$)/);
       expect(await statusOf(`${app.url}/${file}`)).toBe(200);
     }
     expect((await get('/dashboard/')).headers.get('location')).toBe('../dashboard');
+  });
+
+  it('serves the licences of the packages in the page, which links them', async () => {
+    expect(await (await get('/dashboard')).text()).toContain(
+      '<link rel="license" href="dashboard/LICENSES.txt" />',
+    );
+    const answer = await get('/dashboard/LICENSES.txt');
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
+    const licences = await answer.text();
+    for (const name of ['preact', '@preact/signals', 'uplot']) {
+      const { version, license } = JSON.parse(
+        readFileSync(join('node_modules', name, 'package.json'), 'utf8'),
+      ) as { version: string; license: string };
+      expect(licences).toContain(`\n${name} ${version} (${license})\n`);
+    }
   });
 
   it('doesn’t resend a page that the browser has cached', async () => {
