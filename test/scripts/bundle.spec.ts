@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -10,6 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Spec, Validation } from '@cyclonedx/cyclonedx-library';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { assertBuilt } from '../../scripts/built.mjs';
 import { startProcess } from '../support/service-process.js';
@@ -18,6 +20,8 @@ import { statusOf } from '../support/status-of.js';
 assertBuilt();
 
 const LICENCES = { service: 'dist/service/LICENSES.txt', page: 'dist/dashboard/LICENSES.txt' };
+/** Users may ship packages under these licences without further duties than to keep the texts. */
+const PERMISSIVE = ['MIT', 'Apache-2.0', 'BSD-3-Clause', 'ISC', 'BlueOak-1.0.0', '0BSD'];
 const RECORD = join('scripts', 'bundle', 'record.mjs');
 
 /** Prints to stderr whether V8 has accepted the compiled code of a script. */
@@ -33,7 +37,15 @@ syncBuiltinESMExports();`;
 const WATCHED = ['--import', `data:text/javascript,${encodeURIComponent(WATCH)}`];
 
 interface Bill {
-  readonly components: readonly { readonly name: string; readonly version: string }[];
+  readonly components: readonly {
+    readonly name: string;
+    readonly version: string;
+    readonly licenses?: readonly { readonly expression: string }[];
+    readonly properties?: readonly { readonly value: string }[];
+  }[];
+}
+interface Lock {
+  readonly packages: Readonly<Record<string, { readonly version: string; readonly dev?: boolean }>>;
 }
 const billOf = (folder: string): Bill =>
   JSON.parse(readFileSync(join(folder, 'packages.cdx.json'), 'utf8')) as Bill;
@@ -88,6 +100,51 @@ describe('the built service', () => {
     const bundled = new Set([...modules].map(([, name]) => name));
     expect(bundled.size).toBeGreaterThan(30);
     expect([...bundled].filter((name) => !names.has(name!))).toEqual([]);
+  });
+});
+
+describe('unseen sbom', () => {
+  const print = (): Bill => {
+    const { status, stdout, stderr } = node('dist/service/cli/unseen.js', 'sbom');
+    expect([status, stderr]).toEqual([0, '']);
+    return JSON.parse(stdout) as Bill;
+  };
+
+  it('prints the bundled packages and the installed ones, with their versions and licences', () => {
+    const { components } = print();
+    const packagesOf = (part: string): string[] =>
+      components
+        .filter(({ properties = [] }) => properties.some(({ value }) => value === part))
+        .map(({ name, version }) => `${name}@${version}`)
+        .sort();
+    for (const folder of ['service', 'dashboard']) {
+      const bundled = billOf(join('dist', folder)).components.map(
+        ({ name, version }) => `${name}@${version}`,
+      );
+      expect(packagesOf(`bundled into the ${folder}`)).toEqual(bundled.sort());
+    }
+    const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as Lock;
+    // npm doesn't install other platforms' binaries.
+    const installed = Object.entries(packages).flatMap(([path, { version, dev }]) =>
+      path !== '' && !dev && existsSync(path) ? [`${path.split('node_modules/').at(-1)}@${version}`] : [],
+    );
+    expect(installed).toContain('lmdb@3.5.6');
+    expect(packagesOf('installed')).toEqual(installed.sort());
+    const others = components.filter(
+      ({ licenses }) => !PERMISSIVE.includes(licenses?.map(({ expression }) => expression).join() ?? ''),
+    );
+    expect(others).toEqual([]);
+  });
+
+  it.each([
+    ['the whole bill', print],
+    ['the service’s list', () => billOf('dist/service')],
+    ['the dashboard’s list', () => billOf('dist/dashboard')],
+  ])('is valid CycloneDX: %s', async (_, make) => {
+    const validator = new Validation.JsonStrictValidator(Spec.Version.v1dot5);
+    expect(await validator.validate(JSON.stringify(make()))).toBeNull();
+    // The validator has its own packages, and accepts everything without them.
+    expect(await validator.validate('{"bomFormat":"CycloneDX"}')).not.toBeNull();
   });
 });
 
