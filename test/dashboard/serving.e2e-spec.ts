@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { gunzipSync, brotliDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, startApp, type TestApp } from '../support/app.js';
+import { bytesBelow, expectDocumentedSize } from '../support/documented-sizes.js';
 import { RawClient } from '../support/raw-client.js';
 import { statusOf } from '../support/status-of.js';
 import { assertBuilt } from '../../scripts/built.mjs';
@@ -26,6 +27,12 @@ describe('the dashboard’s files', () => {
     expect(first).toHaveLength(1);
     expect(bytesOf(first)).toBeLessThanOrEqual(MOST_FIRST_BYTES);
     expect(bytesOf(scripts)).toBeLessThanOrEqual(MOST_SCRIPT_BYTES);
+  });
+
+  it('have the documented size', () => {
+    const sent = readdirSync(ASSETS).filter((name) => name.endsWith('.br'));
+    const bytes = sent.reduce((sum, name) => sum + bytesBelow(join(ASSETS, name)), 0);
+    expectDocumentedSize('the dashboard in a browser', 'download', bytes);
   });
 
   it('are equal after decompression', () => {

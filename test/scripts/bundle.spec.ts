@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -14,6 +13,7 @@ import { join } from 'node:path';
 import { Spec, Validation } from '@cyclonedx/cyclonedx-library';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { assertBuilt } from '../../scripts/built.mjs';
+import { INSTALLED, titleOf } from '../support/lock-file.js';
 import { startProcess } from '../support/service-process.js';
 import { statusOf } from '../support/status-of.js';
 
@@ -43,9 +43,6 @@ interface Bill {
     readonly licenses?: readonly { readonly expression: string }[];
     readonly properties?: readonly { readonly value: string }[];
   }[];
-}
-interface Lock {
-  readonly packages: Readonly<Record<string, { readonly version: string; readonly dev?: boolean }>>;
 }
 const billOf = (folder: string): Bill =>
   JSON.parse(readFileSync(join(folder, 'packages.cdx.json'), 'utf8')) as Bill;
@@ -123,11 +120,7 @@ describe('unseen sbom', () => {
       );
       expect(packagesOf(`bundled into the ${folder}`)).toEqual(bundled.sort());
     }
-    const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as Lock;
-    // npm doesn't install other platforms' binaries.
-    const installed = Object.entries(packages).flatMap(([path, { version, dev }]) =>
-      path !== '' && !dev && existsSync(path) ? [`${path.split('node_modules/').at(-1)}@${version}`] : [],
-    );
+    const installed = Object.entries(INSTALLED).map(([path, found]) => titleOf(path, found));
     expect(installed).toContain('lmdb@3.5.6');
     expect(packagesOf('installed')).toEqual(installed.sort());
     const others = components.filter(
