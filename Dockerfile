@@ -3,7 +3,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 # No install scripts: the native packages ship their binaries, and our own build needs the sources.
 RUN npm ci --ignore-scripts
-COPY nest-cli.json tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json tsconfig.build.json ./
 COPY libs libs
 COPY src src
 COPY scripts scripts
