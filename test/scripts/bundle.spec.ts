@@ -199,6 +199,18 @@ describe('a bundled script', () => {
     expect(start()).toMatchObject({ status: 0, stdout: 'six two\n' });
   });
 
+  it('is compiled anew in another Node.js, even if it has the same V8', () => {
+    rmSync(at('script.code'));
+    const other = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } });`;
+    const flags = ['--import', `data:text/javascript,${encodeURIComponent(other)}`];
+    expect(node(...flags, RECORD, at('script.cjs'))).toMatchObject({ status: 0 });
+    expect(start(...flags)).toMatchObject({
+      stdout: 'one two\n',
+      stderr: expect.stringMatching(/^accepted/),
+    });
+    expect(start()).toEqual({ status: 0, stdout: 'one two\n', stderr: '' });
+  });
+
   it('is compiled anew under other flags of V8', () => {
     expect(start('--no-opt')).toEqual({ status: 0, stdout: 'one two\n', stderr: 'rejectedrejected' });
   });
