@@ -3,7 +3,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 # No install scripts: the native packages ship their binaries, and our own build needs the sources.
 RUN npm ci --ignore-scripts
-COPY nest-cli.json tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json tsconfig.build.json ./
 COPY libs libs
 COPY src src
 COPY scripts scripts
@@ -14,7 +14,8 @@ RUN npm run build && npm prune --omit=dev --ignore-scripts
 FROM node:24.21.0-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/data
 WORKDIR /app
-COPY --from=build /app/package.json ./
+COPY package.json LICENSE ./
+COPY scripts/built.mjs scripts/
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist/dashboard dist/dashboard
 COPY --from=build /app/dist/service dist/service

@@ -8,11 +8,13 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { exitUnlessBuilt } from './built.mjs';
 import { PACKAGES } from './bundle/licences.mjs';
 
 const GRAVE = ['high', 'critical'];
 const TIMEOUT_MS = 120_000;
 
+exitUnlessBuilt();
 const isShipped = shippedPackages();
 const args = ['audit', '--json', '--fetch-retries=0', '--fetch-timeout=30000'];
 const { stdout, error } = spawnSync('npm', args, { encoding: 'utf8', timeout: TIMEOUT_MS });

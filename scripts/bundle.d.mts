@@ -1,3 +1,6 @@
+/** The paths of our sources, on any system. */
+export const SOURCE: RegExp;
+
 /** Bundles the service's programs with their packages into a folder. Returns the paths of the bundled files. */
 export function bundle(
   folder: string,

@@ -17,6 +17,9 @@ export const SCRIPTS = {
 /** The other programs. */
 const MODULES = ['cli/unseen', 'cli/verify', 'demo/main'];
 
+/** The paths of our sources, on any system. */
+export const SOURCE = /[\\/](?:src|libs)[\\/].*\.ts$/;
+
 /** Packages that load their own binaries or files, and Nest's optional packages that aren't installed. */
 const NOT_BUNDLED = [
   'lmdb',
@@ -157,7 +160,7 @@ function source(compiled, { replacements, extension }) {
         if (kind === 'entry-point' || !separate.includes(file)) return undefined;
         return { path: path.replace(/\.js$/, extension), external: true };
       });
-      onLoad({ filter: /\/(?:src|libs)\/.*\.ts$/ }, async ({ path }) => {
+      onLoad({ filter: SOURCE }, async ({ path }) => {
         if (!compiled.has(path)) compiled.set(path, compileSource(path));
         return { contents: await compiled.get(path), loader: 'js' };
       });

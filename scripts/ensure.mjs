@@ -21,7 +21,7 @@ const REDIS = {
 };
 
 const SCRAPY = {
-  'apt-get': ['python3-scrapy python3-setuptools python3-wheel'],
+  'apt-get': ['python3-scrapy python3-setuptools python3-wheel python3-venv'],
   dnf: ['python3-scrapy python3-setuptools python3-wheel'],
   apk: ['scrapy py3-setuptools py3-wheel'],
   pacman: ['scrapy python-setuptools python-wheel'],
@@ -208,7 +208,7 @@ function scrapyComplaint() {
   const found = findScrapy();
   if (found?.builds) return '';
   return found
-    ? 'The Python that imports Scrapy cannot build wheels'
+    ? 'The Python that imports Scrapy cannot build wheels, or make environments for them'
     : 'No Python that imports Scrapy was found';
 }
 

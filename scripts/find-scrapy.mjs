@@ -1,8 +1,8 @@
 import { firstPython } from './pythons.mjs';
 
 /**
- * Prints the version of Scrapy, and whether Python can build wheels: setuptools needs no other package for that since
- * 70.1.
+ * Prints the version of Scrapy, and whether Python can build wheels and install them into an environment: setuptools
+ * needs no other package for wheels since 70.1.
  */
 const LOOK = `
 import scrapy
@@ -11,6 +11,7 @@ try:
     import setuptools.command.bdist_wheel
 except ImportError:
     import setuptools, wheel
+import ensurepip, venv
 print("builds")
 `;
 
@@ -18,7 +19,7 @@ print("builds")
  * The Python for Scrapy: the first that can import it.
  *
  * @returns {{ python: string, version: string, builds: boolean } | undefined} the version is Scrapy's; `builds` tells
- *   whether it can build wheels. undefined if none can import it.
+ *   whether it can build and install wheels. undefined if none can import it.
  */
 export function findScrapy() {
   const found = firstPython(LOOK);

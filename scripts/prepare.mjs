@@ -3,13 +3,7 @@
  * unseen`, it keeps an existing build. A new one would take seconds without output, and remove files that running
  * programs may load.
  */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { isBuilt } from './built.mjs';
 
-const dist = join(import.meta.dirname, '..', 'dist');
-// An interrupted build may leave only one of the two files.
-const isBuilt = ['service/cli/unseen.js', 'dashboard/index.html'].every((path) =>
-  existsSync(join(dist, path)),
-);
-if (process.env.npm_command !== 'exec' || !isBuilt) await import('./build.mjs');
+if (process.env.npm_command !== 'exec' || !isBuilt()) await import('./build.mjs');
 await import('./link-bin.mjs');

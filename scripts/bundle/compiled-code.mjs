@@ -8,18 +8,25 @@ import { SCRIPTS } from '../bundle.mjs';
 import { codePathOf } from './load.mjs';
 
 const RECORD = join(import.meta.dirname, 'record.mjs');
+/** Each program takes less than a second. */
+const PATIENCE_MS = 120_000;
 
 /**
  * Lets the bundled scripts in `folder` start from compiled code. Runs each of them once, because V8 compiles functions
- * when they are first called. The code is for this version of Node.
+ * when they are first called. The code is for this version of Node. Kills a program that takes longer than `patienceMs`,
+ * and throws.
  */
-export async function compile(folder) {
+export async function compile(folder, { patienceMs = PATIENCE_MS } = {}) {
   const scriptOf = (name) => join(folder, `${name}.cjs`);
   const unseen = (args, env) =>
-    promisify(execFile)(process.execPath, [RECORD, scriptOf('cli/command-line'), ...args], { env });
+    promisify(execFile)(process.execPath, [RECORD, scriptOf('cli/command-line'), ...args], {
+      ...limited(patienceMs),
+      env,
+    });
   const dataDir = await mkdtemp(join(tmpdir(), 'unseen-compile-'));
   try {
-    await serving([RECORD, scriptOf('main')], dataDir, (url) => unseen(['list'], { UNSEEN_URL: url }));
+    const program = [RECORD, scriptOf('main')];
+    await serving(program, { dataDir, patienceMs }, (url) => unseen(['list'], { UNSEEN_URL: url }));
     await unseen(['keys', '--offline', 'list'], { DATA_DIR: dataDir });
     for (const name of Object.keys(SCRIPTS)) await access(codePathOf(scriptOf(name)));
   } finally {
@@ -27,9 +34,12 @@ export async function compile(folder) {
   }
 }
 
+const limited = (patienceMs) => ({ timeout: patienceMs, killSignal: 'SIGKILL' });
+
 /** Calls `use` with the URL of a service, and stops the service. */
-async function serving(args, dataDir, use) {
+async function serving(args, { dataDir, patienceMs }, use) {
   const service = spawn(process.execPath, args, {
+    ...limited(patienceMs),
     env: { PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'warn' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

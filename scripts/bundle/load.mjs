@@ -6,6 +6,8 @@ import { Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
 
 const CHECKSUMS_BYTES = 8;
+/** Node.js with its parts. The same V8, built into another Node.js, may crash when it runs compiled code. */
+const RUNTIME = crc32(JSON.stringify([process.versions, process.platform, process.arch]));
 
 /**
  * Runs a bundled script, and returns its exports. If `npm run build` left compiled code for this version of Node beside
@@ -24,15 +26,18 @@ export function load(url) {
 /** The path of a script's compiled code. */
 export const codePathOf = (path) => path.replace(/\.cjs$/, '.code');
 
-/** The end of the file with compiled code. V8 itself checks only its version, its flags, and the source's length. */
+/**
+ * The end of the file with compiled code. V8 itself checks only its version, without the number of Node's build, its
+ * flags, and the source's length.
+ */
 export function checksums(source, code) {
   const sums = Buffer.alloc(CHECKSUMS_BYTES);
-  sums.writeUInt32LE(crc32(source));
+  sums.writeUInt32LE(crc32(source, RUNTIME));
   sums.writeUInt32LE(crc32(code), CHECKSUMS_BYTES / 2);
   return sums;
 }
 
-/** Returns undefined if the file is missing, damaged, or belongs to another script. */
+/** Returns undefined if the file is missing, damaged, or belongs to another script or another Node.js. */
 function compiledCode(path, source) {
   try {
     const bytes = readFileSync(codePathOf(path));

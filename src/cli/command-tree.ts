@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { Command, Option } from 'commander';
 import { visible } from '../errors/show.js';
 import { VERSION } from '../version.js';
+import { billOfMaterials } from './bill-of-materials.js';
 import { change, type ChangingVerb } from './commands/change.js';
 import { check } from './commands/check.js';
 import type { Context } from './commands/context.js';
@@ -82,6 +83,11 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
     .action(async () => {
       await import('../main.js');
     });
+
+  program
+    .command('sbom')
+    .description('print the bill of materials of this installation: its packages, as CycloneDX')
+    .action(() => void process.stdout.write(`${JSON.stringify(billOfMaterials(), undefined, 2)}\n`));
 
   addSets(program, run);
   addTransfers(program, run);

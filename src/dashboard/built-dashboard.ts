@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { dirname, extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { extname, join } from 'node:path';
+import { packageFolder } from '../assets/package-folder.js';
 
 /** A file that the page loads. */
 export interface BuiltAsset {
@@ -14,6 +14,8 @@ export interface BuiltAsset {
 export interface BuiltDashboard {
   /** The page's path. */
   readonly page: string;
+  /** The path of the licences of the packages in the page. */
+  readonly licences: string;
   readonly assets: readonly BuiltAsset[];
 }
 
@@ -43,12 +45,5 @@ export function builtDashboard(): BuiltDashboard | undefined {
     }));
     return [{ name, type, path: join(folder, 'assets', name), encodings }];
   });
-  return { page, assets };
-}
-
-/** Finds the folder with package.json above this file. The file may run from `src`, from `dist`, or bundled. */
-function packageFolder(): string {
-  let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, 'package.json')) && folder !== dirname(folder)) folder = dirname(folder);
-  return folder;
+  return { page, licences: join(folder, 'LICENSES.txt'), assets };
 }

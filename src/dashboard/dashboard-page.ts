@@ -33,16 +33,22 @@ export function serveDashboard(server: FastifyInstance, logger: Logger): void {
     logger.warn('the dashboard is not built; run: npm run build');
     return;
   }
-  const page = new Asset(built.page);
-  server.get('/dashboard', OPEN, async (request, reply) => {
-    const { bytes, tag } = await page.read();
-    void reply
-      .header('content-security-policy', POLICY)
-      .header('etag', tag)
-      .header('cache-control', 'no-cache');
-    if (request.headers['if-none-match'] === tag) return reply.code(304).send();
-    return reply.type('text/html').send(bytes);
-  });
+  for (const { path, file, type } of [
+    { path: '/dashboard', file: built.page, type: 'text/html' },
+    // The licences of the packages in the page: every copy of them must come with these.
+    { path: '/dashboard/LICENSES.txt', file: built.licences, type: 'text/plain; charset=utf-8' },
+  ]) {
+    const asset = new Asset(file);
+    server.get(path, OPEN, async (request, reply) => {
+      const { bytes, tag } = await asset.read();
+      void reply
+        .header('content-security-policy', POLICY)
+        .header('etag', tag)
+        .header('cache-control', 'no-cache');
+      if (request.headers['if-none-match'] === tag) return reply.code(304).send();
+      return reply.type(type).send(bytes);
+    });
+  }
   server.get('/dashboard/', OPEN, (_, reply) => reply.redirect('../dashboard'));
   for (const { name, type, path, encodings } of built.assets) {
     const plain = new Asset(path);

@@ -30,6 +30,7 @@ import { respGroup } from './resp-rows.js';
 import { scrapyGroup } from './scrapy-rows.js';
 import { segmentGroup } from './segment-rows.js';
 import { redisSingleGroup, singleGroup } from './single-rows.js';
+import { startGroup } from './start-rows.js';
 import { streamGroup } from './stream-rows.js';
 import { syncGroup } from './sync-rows.js';
 import { ageGroup } from './age-rows.js';
@@ -60,6 +61,7 @@ const GROUPS: readonly Group[] = [
   frameworkGroup,
   inspectionGroup,
   segmentGroup,
+  startGroup,
   memoryGroup,
   redisGroup,
   redisSingleGroup,

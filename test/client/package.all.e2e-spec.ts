@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, startApp, type TestApp } from '../support/app.js';
+import { bytesBelow, expectDocumentedSize } from '../support/documented-sizes.js';
 
 const run = promisify(execFile);
 const TSC = resolve('node_modules', 'typescript', 'bin', 'tsc');
@@ -99,9 +100,20 @@ describe('the client’s package', () => {
     const inPackage = join(folder, 'node_modules', 'unseen-client');
     const manifest = JSON.parse(await readFile(join(inPackage, 'package.json'), 'utf8')) as object;
     expect(manifest).not.toHaveProperty('dependencies');
+    const installed = await readdir(join(folder, 'node_modules'));
+    expect(installed.sort()).toEqual(['.package-lock.json', 'unseen-client']);
     expect(await readFile(join(inPackage, 'LICENSE'), 'utf8')).toContain('MIT');
     expect(await readFile(join(inPackage, 'dist', 'index.d.ts'), 'utf8')).toContain('UnseenClient');
     expect(await readFile(join(inPackage, 'dist', 'worker.js'), 'utf8')).not.toMatch(/from '(?!\.\/)/);
+  });
+
+  it('has the documented sizes', async () => {
+    expectDocumentedSize('the TypeScript client', 'download', (await stat(packed)).size);
+    expectDocumentedSize(
+      'the TypeScript client',
+      'disk',
+      bytesBelow(join(folder, 'node_modules', 'unseen-client')),
+    );
   });
 
   it('compiles for a user without the types of Node.js, and runs', async () => {

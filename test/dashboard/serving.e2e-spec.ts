@@ -3,8 +3,12 @@ import { join } from 'node:path';
 import { gunzipSync, brotliDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, startApp, type TestApp } from '../support/app.js';
+import { bytesBelow, expectDocumentedSize } from '../support/documented-sizes.js';
 import { RawClient } from '../support/raw-client.js';
 import { statusOf } from '../support/status-of.js';
+import { assertBuilt } from '../../scripts/built.mjs';
+
+assertBuilt();
 
 const ASSETS = join('dist', 'dashboard', 'assets');
 const MOST_SCRIPT_BYTES = 64_500;
@@ -23,6 +27,12 @@ describe('the dashboard’s files', () => {
     expect(first).toHaveLength(1);
     expect(bytesOf(first)).toBeLessThanOrEqual(MOST_FIRST_BYTES);
     expect(bytesOf(scripts)).toBeLessThanOrEqual(MOST_SCRIPT_BYTES);
+  });
+
+  it('have the documented size', () => {
+    const sent = readdirSync(ASSETS).filter((name) => name.endsWith('.br'));
+    const bytes = sent.reduce((sum, name) => sum + bytesBelow(join(ASSETS, name)), 0);
+    expectDocumentedSize('the dashboard in a browser', 'download', bytes);
   });
 
   it('are equal after decompression', () => {
@@ -54,10 +64,25 @@ describe('a service with keys', () => {
     const page = await answer.text();
     expect(page).not.toMatch(/<style|<script(?![^>]* src=)| style=| on\w+=/);
     for (const [, file = ''] of page.matchAll(/(?:src|href)="([^"]+)"/g)) {
-      expect(file).toMatch(/^dashboard\/assets\//);
+      expect(file).toMatch(/^dashboard\/(?:assets\/|LICENSES\.txt$)/);
       expect(await statusOf(`${app.url}/${file}`)).toBe(200);
     }
     expect((await get('/dashboard/')).headers.get('location')).toBe('../dashboard');
+  });
+
+  it('serves the licences of the packages in the page, which links them', async () => {
+    expect(await (await get('/dashboard')).text()).toContain(
+      '<link rel="license" href="dashboard/LICENSES.txt" />',
+    );
+    const answer = await get('/dashboard/LICENSES.txt');
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
+    const licences = await answer.text();
+    for (const name of ['preact', '@preact/signals', 'uplot']) {
+      const { version, license } = JSON.parse(
+        readFileSync(join('node_modules', name, 'package.json'), 'utf8'),
+      ) as { version: string; license: string };
+      expect(licences).toContain(`\n${name} ${version} (${license})\n`);
+    }
   });
 
   it('doesn’t resend a page that the browser has cached', async () => {

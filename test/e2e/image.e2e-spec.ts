@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
 import { RedisStore } from '#store/redis';
+import { LOCKED } from '../support/lock-file.js';
 import { modulesRun } from '../support/modules-run.js';
 import { startRedis } from '../support/redis-server.js';
 import { statusOf } from '../support/status-of.js';
@@ -8,9 +9,6 @@ import { until } from '../support/until.js';
 
 const DOCKERFILE = await readFile('Dockerfile', 'utf8');
 const COMPOSE = await readFile('docker-compose.yml', 'utf8');
-const LOCK = JSON.parse(await readFile('package-lock.json', 'utf8')) as {
-  packages: Record<string, { dev?: boolean }>;
-};
 const PATIENCE_MS = 60_000;
 
 describe('the image', () => {
@@ -24,7 +22,7 @@ describe('the image', () => {
     expect(packages).toEqual(expect.arrayContaining(['lmdb', 'fs-native-extensions']));
     // The service reads files of this one, and runs none.
     const absent = [...packages, 'swagger-ui-dist'].filter((name) => {
-      const entry = LOCK.packages[`node_modules/${name}`];
+      const entry = LOCKED[`node_modules/${name}`];
       return entry === undefined || entry.dev === true;
     });
     expect(absent).toEqual([]);

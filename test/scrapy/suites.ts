@@ -15,7 +15,7 @@ export const SUITES = readdirSync(join(FOLDER, 'tests'))
   .map((name) => name.slice(0, -'.py'.length));
 /** The slowest suites have their own specs, so Jest's workers share them. */
 export const LONG = { queued: 'test_queued', unavailable: 'test_unavailable' } as const;
-const TIMEOUT_MS = 1_200_000;
+export const TIMEOUT_MS = 1_200_000;
 
 export const scrapy = findScrapy();
 export const why = scrapy ? '' : ' (skipped: no Python imports Scrapy; npm run tools:ensure installs it)';

@@ -3,6 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
+import { assertBuilt } from '../../scripts/built.mjs';
+
+assertBuilt();
 
 const folder = mkdtempSync(join(tmpdir(), 'unseen-audit-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { assertBuilt } from '../../scripts/built.mjs';
 
 let folder: string;
 beforeEach(async () => {
@@ -16,18 +17,58 @@ async function put(path: string, text = ''): Promise<void> {
   await writeFile(join(folder, path), text);
 }
 
+/** Copies files of the checkout into the temporary folder. */
+async function take(...paths: readonly string[]): Promise<void> {
+  for (const path of paths) await cp(path, join(folder, path), { recursive: true });
+}
+
 /** Runs one of the project's scripts in the temporary folder. */
 async function run(name: string, env: Readonly<Record<string, string>> = {}): Promise<number | null> {
-  await cp(join('scripts', name), join(folder, 'scripts', name));
+  await take(join('scripts', name), BUILT);
   const child = spawn(process.execPath, [join(folder, 'scripts', name)], { env, stdio: 'ignore' });
   const [code] = (await once(child, 'exit')) as [number | null];
   return code;
 }
 
-describe('scripts/prepare.mjs', () => {
-  const PROGRAM = 'dist/service/cli/unseen.js';
-  const PAGE = 'dist/dashboard/index.html';
+const BUILT = join('scripts', 'built.mjs');
+const PROGRAM = 'dist/service/cli/unseen.js';
+const PAGE = 'dist/dashboard/index.html';
+const LINK = 'node_modules/.bin/unseen';
 
+describe('without a build', () => {
+  it.each<[string, string, readonly string[]]>([
+    ['npm start', 'npm', ['start', '--silent']],
+    ['npm run demo', 'npm', ['run', '--silent', 'demo']],
+    ['npm run keys', 'npm', ['run', '--silent', 'keys']],
+    ['npm run verify', 'npm', ['run', '--silent', 'verify']],
+    ['npx unseen', process.execPath, [LINK]],
+    ['scripts/audit.mjs', process.execPath, ['scripts/audit.mjs']],
+  ])('%s says in one line which command builds', async (_, program, args) => {
+    await take('package.json', 'package-lock.json', BUILT, 'scripts/audit.mjs', 'scripts/bundle');
+    expect(await run('link-bin.mjs')).toBe(0);
+    const { status, stdout, stderr } = spawnSync(program, args, { cwd: folder, encoding: 'utf8' });
+    expect([status, stdout, stderr]).toEqual([
+      1,
+      '',
+      'Unseen is not built here: run npm ci, which installs the packages and builds.\n',
+    ]);
+  });
+});
+
+it('npx unseen exits with 13 if the command never ends', async () => {
+  assertBuilt();
+  await put('package.json', '{ "type": "module" }');
+  await put(PAGE);
+  await put(PROGRAM, await readFile(PROGRAM, 'utf8'));
+  await put('dist/service/cli/command-line.js', 'export const runCommandLine = () => new Promise(() => {});');
+  expect(await run('link-bin.mjs')).toBe(0);
+  for (const program of [LINK, PROGRAM]) {
+    const { status, stdout } = spawnSync(process.execPath, [join(folder, program)], { encoding: 'utf8' });
+    expect([program, status, stdout]).toEqual([program, 13, '']);
+  }
+});
+
+describe('scripts/prepare.mjs', () => {
   it.each([
     ['builds a checkout that has no build', [], 'exec', true],
     ['builds what an interrupted build left without a dashboard', [PROGRAM], 'exec', true],

@@ -10,11 +10,18 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Spec, Validation } from '@cyclonedx/cyclonedx-library';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { assertBuilt } from '../../scripts/built.mjs';
+import { INSTALLED, titleOf } from '../support/lock-file.js';
 import { startProcess } from '../support/service-process.js';
 import { statusOf } from '../support/status-of.js';
 
+assertBuilt();
+
 const LICENCES = { service: 'dist/service/LICENSES.txt', page: 'dist/dashboard/LICENSES.txt' };
+/** Users may ship packages under these licences without further duties than to keep the texts. */
+const PERMISSIVE = ['MIT', 'Apache-2.0', 'BSD-3-Clause', 'ISC', 'BlueOak-1.0.0', '0BSD'];
 const RECORD = join('scripts', 'bundle', 'record.mjs');
 
 /** Prints to stderr whether V8 has accepted the compiled code of a script. */
@@ -30,7 +37,12 @@ syncBuiltinESMExports();`;
 const WATCHED = ['--import', `data:text/javascript,${encodeURIComponent(WATCH)}`];
 
 interface Bill {
-  readonly components: readonly { readonly name: string; readonly version: string }[];
+  readonly components: readonly {
+    readonly name: string;
+    readonly version: string;
+    readonly licenses?: readonly { readonly expression: string }[];
+    readonly properties?: readonly { readonly value: string }[];
+  }[];
 }
 const billOf = (folder: string): Bill =>
   JSON.parse(readFileSync(join(folder, 'packages.cdx.json'), 'utf8')) as Bill;
@@ -85,6 +97,47 @@ describe('the built service', () => {
     const bundled = new Set([...modules].map(([, name]) => name));
     expect(bundled.size).toBeGreaterThan(30);
     expect([...bundled].filter((name) => !names.has(name!))).toEqual([]);
+  });
+});
+
+describe('unseen sbom', () => {
+  const print = (): Bill => {
+    const { status, stdout, stderr } = node('dist/service/cli/unseen.js', 'sbom');
+    expect([status, stderr]).toEqual([0, '']);
+    return JSON.parse(stdout) as Bill;
+  };
+
+  it('prints the bundled packages and the installed ones, with their versions and licences', () => {
+    const { components } = print();
+    const packagesOf = (part: string): string[] =>
+      components
+        .filter(({ properties = [] }) => properties.some(({ value }) => value === part))
+        .map(({ name, version }) => `${name}@${version}`)
+        .sort();
+    for (const folder of ['service', 'dashboard']) {
+      const bundled = billOf(join('dist', folder)).components.map(
+        ({ name, version }) => `${name}@${version}`,
+      );
+      expect(packagesOf(`bundled into the ${folder}`)).toEqual(bundled.sort());
+    }
+    const installed = Object.entries(INSTALLED).map(([path, found]) => titleOf(path, found));
+    expect(installed).toContain('lmdb@3.5.6');
+    expect(packagesOf('installed')).toEqual(installed.sort());
+    const others = components.filter(
+      ({ licenses }) => !PERMISSIVE.includes(licenses?.map(({ expression }) => expression).join() ?? ''),
+    );
+    expect(others).toEqual([]);
+  });
+
+  it.each([
+    ['the whole bill', print],
+    ['the service’s list', () => billOf('dist/service')],
+    ['the dashboard’s list', () => billOf('dist/dashboard')],
+  ])('is valid CycloneDX: %s', async (_, make) => {
+    const validator = new Validation.JsonStrictValidator(Spec.Version.v1dot5);
+    expect(await validator.validate(JSON.stringify(make()))).toBeNull();
+    // The validator has its own packages, and accepts everything without them.
+    expect(await validator.validate('{"bomFormat":"CycloneDX"}')).not.toBeNull();
   });
 });
 
@@ -146,8 +199,51 @@ describe('a bundled script', () => {
     expect(start()).toMatchObject({ status: 0, stdout: 'six two\n' });
   });
 
+  it('is compiled anew in another Node.js, even if it has the same V8', () => {
+    rmSync(at('script.code'));
+    const other = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } });`;
+    const flags = ['--import', `data:text/javascript,${encodeURIComponent(other)}`];
+    expect(node(...flags, RECORD, at('script.cjs'))).toMatchObject({ status: 0 });
+    expect(start(...flags)).toMatchObject({
+      stdout: 'one two\n',
+      stderr: expect.stringMatching(/^accepted/),
+    });
+    expect(start()).toEqual({ status: 0, stdout: 'one two\n', stderr: '' });
+  });
+
   it('is compiled anew under other flags of V8', () => {
     expect(start('--no-opt')).toEqual({ status: 0, stdout: 'one two\n', stderr: 'rejectedrejected' });
+  });
+});
+
+describe('scripts/bundle.mjs', () => {
+  /** Runs code that uses the exports of one of the scripts. */
+  const using = (script: string, code: string) =>
+    node('--input-type=module', '--eval', `import * as script from './scripts/${script}'; ${code}`);
+
+  it.each([
+    '/home/me/unseen/src/main.ts',
+    String.raw`C:\unseen\src\main.ts`,
+    String.raw`C:\unseen\libs\bloom\src\index.ts`,
+  ])('compiles %s with decorators', (path) => {
+    expect(using('bundle.mjs', `console.log(script.SOURCE.test(${JSON.stringify(path)}))`)).toMatchObject({
+      stdout: 'true\n',
+    });
+  });
+
+  it('ends a service that never listens', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'unseen-bundle-'));
+    try {
+      writeFileSync(join(folder, 'main.cjs'), 'setInterval(() => {}, 1_000);');
+      const code = `await script.compile(${JSON.stringify(folder)}, { patienceMs: 1 }).catch((error) => console.log(error.message));`;
+      expect(using('bundle/compiled-code.mjs', code)).toEqual({
+        status: 0,
+        stdout: 'the service did not start: \n',
+        stderr: '',
+      });
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 });
 
