@@ -9,7 +9,7 @@ import type { ImportSetOptions } from './commands/import-set.js';
 import { sync } from './commands/sync.js';
 import { exportTo, importFrom } from './commands/transfer.js';
 import { work } from './commands/work.js';
-import { contextOf, DEFAULT_URL, type GlobalOptions } from './context-of.js';
+import { assertAvailable, contextOf, DEFAULT_URL, type GlobalOptions } from './context-of.js';
 import { Exit } from './ending.js';
 import { addHosts } from './host-commands.js';
 import type { Interruption } from './interruption.js';
@@ -77,8 +77,7 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
       setFlagsFromString(V8_FLAGS);
       const context = contextOf(program.opts<GlobalOptions>(), interruption);
       outcome.flush = () => context.output.flush();
-      // Fail immediately if the service is unavailable now. Later calls wait for it.
-      await context.client.ready({ signal: interruption.soft });
+      await assertAvailable(context);
       // The last argument is the command itself.
       outcome.exit = await act(context, ...(args.slice(0, -1) as never[]));
     };
