@@ -300,7 +300,7 @@ describe('the command line', () => {
       [['work', 'nobody', '--exec', ' '], 2, /argument ' ' is invalid\. It must not be empty\./],
       [['show', ''], 2, /^unseen: a name must have 1 to 64 characters of .*, not ""\n$/],
       [['create', '..', '--capacity', '5'], 2, /^unseen: a name must have .*, not "\.\."\n$/],
-      [['keys', 'revoke', '..'], 2, /^unseen: the id of a key must be .*, not "\.\."\n$/],
+      [['keys', 'revoke', '..'], 2, /^unseen: an id must be one that the service issued, not "\.\."\n$/],
     ];
     for (const [args, code, says] of cases) {
       const ended = await unseen(args);

@@ -185,11 +185,11 @@ describe('without Redis', () => {
       const { reason } = unready.body as { reason: string };
       await expect(new UnseenClient({ url: app.url }).ready()).rejects.toMatchObject({
         ...{ name: 'UnavailableError', code: 'STORE_UNAVAILABLE', retryAfterSeconds: 1 },
-        message: `STORE_UNAVAILABLE: the service is not ready: ${reason} (GET /readyz)`,
+        message: `STORE_UNAVAILABLE: ${reason} (GET /readyz)`,
       });
       expect(await runCommand(['list'], { env: { UNSEEN_URL: app.url } })).toEqual({
         ...{ code: 3, stdout: '' },
-        stderr: `unseen: STORE_UNAVAILABLE: the service is not ready: ${reason} (GET /readyz)\n`,
+        stderr: `unseen: STORE_UNAVAILABLE: ${reason} (GET /readyz)\n`,
       });
       const metrics = await (await fetch(`${app.url}/metrics`)).text();
       expect(metrics).toContain('unseen_store_ready 0');

@@ -57,9 +57,7 @@ export async function refusalOf(response: Response, call: string): Promise<Servi
 /** The members of a problem document. `GET /readyz` returns a reason instead. */
 function membersOf(answer: unknown): Readonly<Record<string, unknown>> {
   const members = (typeof answer === 'object' && answer !== null ? answer : {}) as Record<string, unknown>;
-  const { status, reason } = members;
-  if (status !== 'unready' || typeof reason !== 'string') return members;
-  return { code: 'STORE_UNAVAILABLE', detail: `the service is not ready: ${reason}` };
+  return members.status === 'unready' ? { code: 'STORE_UNAVAILABLE', detail: members.reason } : members;
 }
 
 /** The seconds in a Retry-After header, at most an hour. */

@@ -20,7 +20,7 @@ import { Filter } from './filter.js';
 import type { Service } from './handle.js';
 import { Requests, type Retrying } from './requests.js';
 import { pagesOf, type PageOptions } from './pages.js';
-import { partOfPath } from './path.js';
+import { ISSUED, partOfPath } from './path.js';
 import { VisitedSet } from './visited-set.js';
 
 /** Client options. */
@@ -148,7 +148,7 @@ export class UnseenClient {
 
 /** Throws PathError. */
 function keyPath(id: string): string {
-  return `/v1/keys/${partOfPath(id, 'the id of a key must be one that the service issued')}`;
+  return `/v1/keys/${partOfPath(id, ISSUED)}`;
 }
 
 /** Throws TypeError. */
