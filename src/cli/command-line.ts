@@ -16,8 +16,8 @@ export async function runCommandLine(): Promise<void> {
     await outcome.flush();
     process.exitCode = outcome.exit;
   } catch (error) {
-    await outcome.flush().catch(() => undefined);
-    process.exitCode = ended(error, interruption);
+    const failure = await outcome.flush().catch((unwritten: unknown) => unwritten);
+    process.exitCode = ended(isDone(error) ? (failure ?? error) : error, interruption);
   } finally {
     ignore?.();
   }
@@ -25,9 +25,14 @@ export async function runCommandLine(): Promise<void> {
   if (ignore) process.exit();
 }
 
+/** True if commander has printed the help or the version. */
+function isDone(error: unknown): boolean {
+  return error instanceof CommanderError && error.exitCode === 0;
+}
+
 function ended(error: unknown, { soft }: Interruption): Exit {
   // Commander has already printed the error or the help.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? Exit.Done : Exit.Usage;
+  if (error instanceof CommanderError) return isDone(error) ? Exit.Done : Exit.Usage;
   const interrupted = soft.aborted && !(error instanceof Interrupted);
   const exit = interrupted ? Exit.Interrupted : exitOf(error);
   if (exit === undefined) {

@@ -10,7 +10,7 @@ import type { ImportSetOptions } from './commands/import-set.js';
 import { sync } from './commands/sync.js';
 import { exportTo, importFrom } from './commands/transfer.js';
 import { work } from './commands/work.js';
-import { contextOf, DEFAULT_URL, type GlobalOptions } from './context-of.js';
+import { assertAvailable, contextOf, DEFAULT_URL, type GlobalOptions } from './context-of.js';
 import { Exit } from './ending.js';
 import { addHosts } from './host-commands.js';
 import type { Interruption } from './interruption.js';
@@ -18,7 +18,8 @@ import { addKeys } from './key-commands.js';
 import { addQueue } from './queue-commands.js';
 import type { Runner } from './runner.js';
 import { addSets } from './set-commands.js';
-import { decimal, MOST, seconds, whole } from './values.js';
+import { Output } from './terminal/output.js';
+import { decimal, MOST, seconds, text, whole } from './values.js';
 
 /** A command's result, for the program. */
 export interface Outcome {
@@ -44,14 +45,20 @@ Environment:
   UNSEEN_URL      URL of the service (default: ${DEFAULT_URL})
   UNSEEN_API_KEY  API key, if the service requires one
 
-Exit status: 0 done; 1 check printed nothing, or some entries were refused; 2 usage or file error; 3 the service could not
-be reached; 4 the service refused the call; 130 interrupted.`;
+Exit status: 0 done; 1 check printed nothing, some entries were refused, or commands of work failed; 2 usage or file error;
+3 the service could not be reached; 4 the service refused the call; 70 a defect in unseen; 130 interrupted.`;
 
 const SOURCES = 'files, URLs, or - for stdin, with lines, sitemaps or sitemap indexes, optionally gzipped';
 
 /** All commands of `unseen`. */
 export function commandTree(interruption: Interruption, outcome: Outcome): Command {
   const program = new Command('unseen');
+  /** Prints the help or the version. `flush` throws if this fails. */
+  const print = (text: string) => {
+    const output = new Output(process.stdout);
+    outcome.flush = () => output.flush();
+    void output.write(text).catch(() => undefined);
+  };
   program
     .description('Have we seen this URL? The command line of the Unseen service')
     .version(VERSION)
@@ -59,7 +66,7 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
     .option('--json', 'print results as JSON, one per line')
     .option('--quiet', 'print no results and no progress; only set the exit status')
     .addHelpText('after', ENVIRONMENT)
-    .configureOutput({ outputError: (text, write) => write(usageError(text)) })
+    .configureOutput({ outputError: (text, write) => write(usageError(text)), writeOut: print })
     .showHelpAfterError('(add --help for the options)')
     .exitOverride();
 
@@ -71,8 +78,7 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
       setFlagsFromString(V8_FLAGS);
       const context = contextOf(program.opts<GlobalOptions>(), interruption);
       outcome.flush = () => context.output.flush();
-      // Fail immediately if the service is unavailable now. Later calls wait for it.
-      await context.client.ready({ signal: interruption.soft });
+      await assertAvailable(context);
       // The last argument is the command itself.
       outcome.exit = await act(context, ...(args.slice(0, -1) as never[]));
     };
@@ -239,7 +245,11 @@ function addQuestions(program: Command, run: Runner): void {
     .command('work')
     .description('run a command for each URL in the queue; exit status 0 acknowledges the URL')
     .argument('<set>')
-    .requiredOption('--exec <command>', 'command that gets the URL as its last argument and in $UNSEEN_ITEM')
+    .requiredOption(
+      '--exec <command>',
+      'command that gets the URL as its last argument and in $UNSEEN_ITEM',
+      text,
+    )
     .option('--parallel <n>', 'number of parallel commands', whole(1, 1_000), 1)
     .option('--lease <time>', "time until other workers get a dead worker's URLs", seconds(1, 86_400), 60)
     .option(

@@ -1,4 +1,4 @@
-import { UnseenClient, type ClientOptions } from '#client';
+import { UnavailableError, UnseenClient, type ClientOptions } from '#client';
 import { commandLineEnvironment } from '../config/config.js';
 import type { Context } from './commands/context.js';
 import { oneLine, reasonOf, UsageError } from './ending.js';
@@ -39,6 +39,24 @@ export function contextOf(
     interruption,
     stateFolder: environment.stateFolder,
   };
+}
+
+/**
+ * Fails immediately if the service is unavailable now. Later calls wait for it. With a full disk, the service isn't
+ * ready, but still reads and deletes.
+ */
+export async function assertAvailable({ client, url, interruption: { soft } }: Context): Promise<void> {
+  try {
+    await client.ready({ signal: soft });
+  } catch (error) {
+    if (!(error instanceof UnavailableError)) throw error;
+    const failing = new AbortController();
+    const { apiKey } = commandLineEnvironment();
+    const reader = clientOf({ url, apiKey, onRetry: () => failing.abort() });
+    const signal = AbortSignal.any([soft, failing.signal]);
+    const read = reader.visitedSets({ pageSize: 1, signal }).next();
+    await read.catch(() => Promise.reject(error));
+  }
 }
 
 function clientOf(options: ClientOptions): UnseenClient {

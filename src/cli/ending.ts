@@ -1,4 +1,4 @@
-import { AnswerError, ServiceError, UnavailableError, UnreachableError } from '#client';
+import { AnswerError, PathError, ServiceError, UnavailableError, UnreachableError } from '#client';
 import { visible } from '../errors/show.js';
 
 /** Exit statuses of `unseen`. docs/cli.md lists them in a table. */
@@ -62,6 +62,7 @@ export class Interrupted extends Ending {
 /** The exit status for an error, or undefined for a bug. */
 export function exitOf(error: unknown): Exit | undefined {
   if (error instanceof Ending) return error.exit;
+  if (error instanceof PathError) return Exit.Usage;
   // The service didn't answer, or was unavailable.
   if ([UnreachableError, AnswerError, UnavailableError].some((type) => error instanceof type))
     return Exit.Unreachable;

@@ -102,7 +102,7 @@ function names({ prefix, maxFilters, maxBytes, usage }: ListedKeyView): string {
 function foreseen(error: unknown): Failure | undefined {
   if (error instanceof StoreOpenError) {
     const hint = 'While the service is running, leave out --offline.';
-    return { exit: Exit.Usage, message: `${error.message} ${hint}` };
+    return { exit: Exit.Usage, message: `${error.message}. ${hint}` };
   }
   if (error instanceof ProblemError) return { exit: Exit.Refused, message: error.message };
   if (error instanceof UsageError || error instanceof ConfigError || error instanceof StoreError)

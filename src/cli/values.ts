@@ -32,6 +32,12 @@ export function decimal(min: number, max: number): (text: string) => number {
   };
 }
 
+/** A parser for texts that must say something. */
+export function text(given: string): string {
+  if (given.trim() !== '') return given;
+  throw new InvalidArgumentError('It must not be empty.');
+}
+
 /** A parser for times: `90`, `90s`, `90m`, `2h`, `1d`. The default unit is seconds. Returns whole seconds. */
 export function seconds(min: number, max: number): (text: string) => number {
   return (text) => {

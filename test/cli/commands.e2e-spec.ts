@@ -1,10 +1,10 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { UnseenClient } from '#client';
 import { freshName, startApp, type TestApp } from '../support/app.js';
-import { runCommand } from '../support/command-line.js';
+import { runCommand, startCommand } from '../support/command-line.js';
 import { LOSING } from '../support/losing-services.js';
 import { freePort } from '../support/redis-server.js';
 import type { Ended } from '../support/service-process.js';
@@ -191,6 +191,9 @@ describe('the command line', () => {
     const before = await readFile(file);
     expect(await unseen(['export', freshName(), '-o', file])).toMatchObject({ code: 4 });
     expect(await readFile(file)).toEqual(before);
+    expect(await unseen(['export', name, '-o', join(folder, 'none', 'x')])).toMatchObject({
+      ...{ code: 2, stderr: expect.stringMatching(/^unseen: cannot write ".*none\/x": ENOENT.*\n$/) },
+    });
     await writeFile(join(folder, 'no.export'), 'hello');
     expect(await unseen(['import', join(folder, 'no.export')])).toMatchObject({
       ...{ code: 2, stderr: expect.stringMatching(/^unseen: cannot read ".*": it is not an export/) },
@@ -222,6 +225,27 @@ describe('the command line', () => {
     for await (const one of set.deadLetters()) dead.push(one);
     expect(dead).toMatchObject([{ url: urlAt(1), reason: 'exit status 7: no such page' }]);
   });
+
+  it.each([['--help'], ['--version'], ['sync', '--help'], ['list']])(
+    'says why stdout takes no output from %s, and nothing if its reader has gone',
+    async (...args) => {
+      await client.visitedSet('unwritten').create({ capacity: 10 });
+      const env = { UNSEEN_URL: app.url, HOME: folder };
+      const full = await open('/dev/full', 'w').catch(() => undefined);
+      // Only Linux has this device.
+      if (full) {
+        const { code, stderr } = await runCommand(args, { env, stdout: full.fd });
+        await full.close();
+        expect([code, stderr]).toEqual([
+          2,
+          expect.stringMatching(/^unseen: cannot write the results: ENOSPC/),
+        ]);
+      }
+      const gone = await startCommand(args, { env });
+      gone.child.stdout?.destroy();
+      expect(await gone.ended).toMatchObject({ code: 0, stderr: '' });
+    },
+  );
 
   it('creates, lists, and revokes keys', async () => {
     const made = await unseen(['keys', 'list']);
@@ -274,6 +298,10 @@ describe('the command line', () => {
         2,
         /'0' is invalid\. It must be a whole number of seconds from 1 to 86400/,
       ],
+      [['work', 'nobody', '--exec', ' '], 2, /argument ' ' is invalid\. It must not be empty\./],
+      [['show', ''], 2, /^unseen: a name must have 1 to 64 characters of .*, not ""\n$/],
+      [['create', '..', '--capacity', '5'], 2, /^unseen: a name must have .*, not "\.\."\n$/],
+      [['keys', 'revoke', '..'], 2, /^unseen: an id must be one that the service issued, not "\.\."\n$/],
     ];
     for (const [args, code, says] of cases) {
       const ended = await unseen(args);
@@ -284,6 +312,9 @@ describe('the command line', () => {
     await client.visitedSet(set).create({ capacity: 10 });
     expect(await unseen(['add', set, '-'])).toMatchObject({
       ...{ code: 2, stderr: `unseen: add works on filters only, and "${set}" is a visited set\n` },
+    });
+    expect(await unseen(['hosts', 'drop', set, '.'])).toMatchObject({
+      ...{ code: 2, stderr: 'unseen: a host must be a name or an address, not "."\n' },
     });
     expect(await unseen(['visit', set, 'none.txt'])).toMatchObject({
       ...{ code: 2, stderr: expect.stringMatching(/^unseen: cannot read "none\.txt": ENOENT.*\n$/) },

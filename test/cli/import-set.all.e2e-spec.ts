@@ -150,7 +150,7 @@ describe('import-set', () => {
       [importing(multiset.name, key), 2, 'is a multiset'],
       [importing(name, key, 'http://127.0.0.1'), 2, '--redis must be a URL such as redis://127.0.0.1:6379/0'],
       [importing(name, key, locked), 4, 'Redis refused: WRONGPASS'],
-      [importing(name, key, nobody), 3, 'cannot read from Redis: '],
+      [importing(name, key, nobody), 3, 'cannot read from Redis: connect ECONNREFUSED 127.0.0.1:'],
       [['import-set', name], 2, "required option '--redis <url>' not specified"],
     ] as const) {
       const ended = await unseen(args);

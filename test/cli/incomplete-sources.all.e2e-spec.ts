@@ -127,6 +127,26 @@ describe('a sync whose sources are incomplete', () => {
       () => onSite('/index.xml', index(onSite('/b.xml', HTML))),
       /cannot read the sitemap ".*b\.xml"/,
     ],
+    [
+      'an index of itself',
+      () => {
+        const path = `/${freshName('index')}.xml`;
+        site.set(path, index(`${site.url}${path}`));
+        return `${site.url}${path}`;
+      },
+      /forgotten: ".*\/index.*\.xml" is empty\. Fix/,
+    ],
+    [
+      'two indexes of each other',
+      () => {
+        const [one, two] = [freshName('one'), freshName('two')].map((name) => `${site.url}/${name}.xml`);
+        if (one === undefined || two === undefined) throw new Error('there must be two');
+        site.set(new URL(one).pathname, index(two));
+        site.set(new URL(two).pathname, index(one));
+        return one;
+      },
+      /forgotten: ".*\/one.*\.xml" is empty\. Fix/,
+    ],
     ['an index without a loc', () => onSite('/index.xml', index('')), /line 1: this sitemap has no loc/],
   ])('forgets nothing: %s', async (_, source, says) => {
     const set = await made();

@@ -101,7 +101,7 @@ describe('command-line sources', () => {
       'a broken sitemap',
       () => fileOf('<urlset><url><loc>a</url></urlset>'),
       2,
-      /cannot read the sitemap ".*", line 1: /,
+      /cannot read the sitemap ".*", line 1: Unexpected close tag\n$/,
     ],
     [
       'another kind of XML',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { UnseenClient } from '#client';
+import { PathError, UnseenClient } from '#client';
 import { freshName, startApp, type TestApp } from '../support/app.js';
 import { until } from '../support/until.js';
 
@@ -122,6 +122,11 @@ describe('a client list', () => {
     expect(() => new UnseenClient({ timeoutMs: 0 })).toThrow(
       'timeoutMs must be a number from 1 to 2147483647, not 0',
     );
-    for (const name of ['', '.', '..']) expect(() => new UnseenClient().filter(name)).toThrow(RangeError);
+    for (const part of ['', '.', '..']) {
+      expect(() => new UnseenClient().filter(part)).toThrow(PathError);
+      expect(() => new UnseenClient().visitedSet('a').syncs.get(part)).toThrow(PathError);
+      await expect(new UnseenClient().rotateKey(part)).rejects.toThrow(PathError);
+      await expect(new UnseenClient().revokeKey(part)).rejects.toThrow(PathError);
+    }
   });
 });

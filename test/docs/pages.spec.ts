@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { documentedCalls } from '../support/documented-calls.js';
 
 const DOCS = readdirSync('docs', { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.md'))
@@ -49,6 +50,34 @@ function filesNamedIn(text: string): string[] {
 function exists(name: string): boolean {
   return TOP.includes(name) || SOURCES.some((file) => file === name || file.endsWith(`/${name}`));
 }
+
+/** The sets and filters that a page creates, as [name, parameters]. */
+function createdIn(page: string): [name: string, parameters: string][] {
+  const created: [string, string][] = [];
+  for (const { command } of documentedCalls(page)) {
+    for (const [, name = '', options = ''] of command.matchAll(/unseen create (\S+) --(.+)/g))
+      created.push([name, options.replace(/^capacity (\S+)/, (_, number) => `capacity ${Number(number)}`)]);
+    for (const [, body = ''] of command.matchAll(
+      /\/v1\/(?:visited-sets|filters)\s[^]*?-d '(\{"name":.+?\})'/g,
+    )) {
+      const { name, capacity, ...others } = JSON.parse(body) as { name: string; capacity: number };
+      const more = Object.keys(others).length === 0 ? '' : ` ${JSON.stringify(others)}`;
+      // A capacity of 0 is refused, which one page shows.
+      if (capacity > 0) created.push([name, `capacity ${capacity}${more}`]);
+    }
+  }
+  return created;
+}
+
+describe('the commands', () => {
+  it('create each name with the same parameters on all pages, so that a reader may follow several', () => {
+    const parameters = new Map<string, Set<string>>();
+    for (const [name, how] of ['README.md', ...DOCS].flatMap(createdIn))
+      parameters.set(name, (parameters.get(name) ?? new Set()).add(how));
+    expect(parameters.size).toBeGreaterThan(10);
+    expect([...parameters].filter(([, ways]) => ways.size > 1)).toEqual([]);
+  });
+});
 
 describe('the README', () => {
   it('has at most 120 lines', () => {

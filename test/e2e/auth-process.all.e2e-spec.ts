@@ -141,7 +141,7 @@ describe('npm run keys', () => {
     const locked = await keys(env, 'create', '--name', 'x', '--scope', 'read');
     expect(locked).toMatchObject({ code: 2, stdout: '' });
     expect(locked.stderr).toMatch(
-      /in use by another store.* While the service is running, leave out --offline\.\n$/,
+      /in use by another store; .*\. While the service is running, leave out --offline\.\n$/,
     );
     service.child.kill('SIGTERM');
     await service.exit();

@@ -1,8 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { UnseenClient } from '#client';
 import { ERROR_CODES } from '../../src/errors/error-codes.js';
 import { call, freshName, startApp, type TestApp } from '../support/app.js';
+import { runCommand } from '../support/command-line.js';
 import { freePort, startRedis } from '../support/redis-server.js';
 import { statusOf } from '../support/status-of.js';
 import { until } from '../support/until.js';
@@ -180,6 +182,15 @@ describe('without Redis', () => {
       const failed = await call(app, 'POST', '/v1/filters', filter);
       expect(failed).toMatchObject({ status: 503, body: { code: 'STORE_UNAVAILABLE' } });
       expect(failed.headers.get('retry-after')).toBe('1');
+      const { reason } = unready.body as { reason: string };
+      await expect(new UnseenClient({ url: app.url }).ready()).rejects.toMatchObject({
+        ...{ name: 'UnavailableError', code: 'STORE_UNAVAILABLE', retryAfterSeconds: 1 },
+        message: `STORE_UNAVAILABLE: ${reason} (GET /readyz)`,
+      });
+      expect(await runCommand(['list'], { env: { UNSEEN_URL: app.url } })).toEqual({
+        ...{ code: 3, stdout: '' },
+        stderr: `unseen: STORE_UNAVAILABLE: ${reason} (GET /readyz)\n`,
+      });
       const metrics = await (await fetch(`${app.url}/metrics`)).text();
       expect(metrics).toContain('unseen_store_ready 0');
       expect(metrics).toContain('unseen_store_scrape_success 0');

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { runCommand } from '../support/command-line.js';
 import { startProcess, type ServiceProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
 import { statusOf } from '../support/status-of.js';
@@ -81,6 +82,25 @@ describe('a full disk under the embedded store (simulated by a limit on file siz
     console.log(
       `full after ${refused} batches of 200; then ${JSON.stringify(tallies)} of ${TURNS} each; reads: all`,
     );
+  });
+});
+
+describe('the command line of a service with a full disk', () => {
+  it('reads, and reports STORE_FULL for a change', async () => {
+    const service = await start({}, FILE_BLOCKS);
+    const url = await service.url();
+    await Load.makeFilter(url, 'f', 1_000_000);
+    await fill(url);
+    expect(await statusOf(`${url}/readyz`)).toBe(503);
+    const unseen = (args: readonly string[], input: string) =>
+      runCommand(args, { env: { UNSEEN_URL: url }, input });
+    expect(await unseen(['check', 'f', '--seen'], 'item 0 0\nnone\n')).toEqual({
+      ...{ code: 0, stdout: 'item 0 0\n', stderr: '' },
+    });
+    const more = Array.from({ length: 1_000 }, (_, i) => `more ${i}`).join('\n');
+    expect(await unseen(['add', 'f'], more)).toMatchObject({
+      ...{ code: 4, stderr: expect.stringMatching(/STORE_FULL: the store is full/) },
+    });
   });
 });
 

@@ -2,13 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { positionsOf, segmentBytes } from '#bloom';
-import { Kept, type Filter, type Store, type Sync } from '#store';
+import { Kept, SYSTEM_RANDOM, type Filter, type Store, type Sync } from '#store';
 import { RedisStore } from '#store/redis';
 import { Allocation } from '../../libs/store/src/redis/catalogue/allocation.js';
 import { Catalogue } from '../../libs/store/src/redis/catalogue/catalogue.js';
 import { Connection } from '../../libs/store/src/redis/connection/connection.js';
+import { Generations } from '../../libs/store/src/redis/catalogue/generations.js';
 import type { CatalogueEntry } from '../../libs/store/src/redis/layout/entry.js';
 import { CATALOGUE } from '../../libs/store/src/redis/layout/keys.js';
+import { LifeCycle } from '../../libs/store/src/redis/catalogue/life-cycle.js';
 import { openSyncScript } from '../../libs/store/src/redis/scripts/sync.js';
 import { Stragglers } from '../../libs/store/src/redis/catalogue/stragglers.js';
 import { RedisFilter } from '../../libs/store/src/redis/layout/filter.js';
@@ -282,6 +284,35 @@ describe('an instance that continues to open a sync after it was abandoned', () 
       await connection.close();
     }
     expect(await stored(filter, HELD)).toEqual(all(HELD, 1));
+  });
+
+  it('learns of the end if another instance is deleting the filter, and leaves no Redis keys behind', async () => {
+    const filter = await make();
+    const connection = new Connection({ url: server.url, timeoutMs: TIMEOUT_MS });
+    await connection.firstTry();
+    let refused: unknown;
+    try {
+      const catalogue = new Catalogue(connection, TIMEOUT_MS, 2 ** 20);
+      const allocation = new Allocation(connection);
+      const stragglers = new Stragglers(connection, catalogue, allocation);
+      const changes = new SyncChanges(connection, catalogue, allocation, stragglers);
+      const found = await announce(catalogue, changes, filter, '0123456789abcdef', Date.now());
+      /** Continues the opening after the deletion has freed the keys. The catalogue still has the filter. */
+      class Freed extends Allocation {
+        override async free(...args: Parameters<Allocation['free']>): Promise<void> {
+          await super.free(...args);
+          refused ??= await changes.open(found, made()).catch((error: unknown) => error);
+        }
+      }
+      const generations = new Generations(catalogue, new Freed(connection), SYSTEM_RANDOM);
+      await new LifeCycle(catalogue, generations).drop(filter.name, filter.kind, made());
+    } finally {
+      await connection.close();
+    }
+    expect(refused).toMatchObject({
+      ...{ code: 'SYNC_ENDED', message: expect.stringContaining('was cleared or deleted') as unknown },
+    });
+    expect(await keysOf(filter)).toEqual([]);
   });
 
   it('is named as the reason if it was killed and the next sync takes its place', async () => {

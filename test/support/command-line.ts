@@ -8,6 +8,8 @@ export interface CommandOptions {
   readonly input?: string | Buffer;
   /** `pipe` keeps stdin open for the caller. */
   readonly stdin?: 'pipe';
+  /** File descriptor to write to. By default, the output is in the result. */
+  readonly stdout?: number;
 }
 
 /** A job's progress, which a command prints only if it takes long. */
@@ -25,19 +27,19 @@ export interface RunningCommand {
 /** Starts `unseen` as users do: from the current sources, in a separate process. */
 export async function startCommand(
   args: readonly string[],
-  { env, input, stdin }: CommandOptions,
+  { env, input, stdin, stdout: output }: CommandOptions,
 ): Promise<RunningCommand> {
   const program = join(await serviceProgram(), 'cli', 'unseen.js');
   const child = spawn(process.execPath, [program, ...args], {
     env: { PATH: process.env.PATH, ...env },
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', output ?? 'pipe', 'pipe'],
   });
   let [stdout, stderr] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
   // A command that stops reading closes the pipe.
-  child.stdin.on('error', () => undefined);
-  if (stdin === undefined) child.stdin.end(input);
+  child.stdin?.on('error', () => undefined);
+  if (stdin === undefined) child.stdin?.end(input);
   const ended = new Promise<Ended>((resolve) => {
     child.once('close', (code) =>
       resolve({ code: code ?? -1, stdout, stderr: stderr.replace(PROGRESS, '') }),

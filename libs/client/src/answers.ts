@@ -37,9 +37,7 @@ export async function refusalOf(response: Response, call: string): Promise<Servi
   } catch (error) {
     if (!(error instanceof SyntaxError) && !(error instanceof AnswerError)) throw error;
   }
-  const { code, detail, requestId, errors } = (
-    typeof problem === 'object' && problem !== null ? problem : {}
-  ) as Readonly<Record<string, unknown>>;
+  const { code, detail, requestId, errors } = membersOf(problem);
   if (typeof code !== 'string' || typeof detail !== 'string')
     return new AnswerError(
       `${call} returned ${status}, but not from an Unseen service; check the URL`,
@@ -54,6 +52,12 @@ export async function refusalOf(response: Response, call: string): Promise<Servi
     retryAfterSeconds: secondsOf(headers.get('retry-after')),
   };
   return serviceError(refusal, call);
+}
+
+/** The members of a problem document. `GET /readyz` returns a reason instead. */
+function membersOf(answer: unknown): Readonly<Record<string, unknown>> {
+  const members = (typeof answer === 'object' && answer !== null ? answer : {}) as Record<string, unknown>;
+  return members.status === 'unready' ? { code: 'STORE_UNAVAILABLE', detail: members.reason } : members;
 }
 
 /** The seconds in a Retry-After header, at most an hour. */

@@ -20,6 +20,7 @@ import { Filter } from './filter.js';
 import type { Service } from './handle.js';
 import { Requests, type Retrying } from './requests.js';
 import { pagesOf, type PageOptions } from './pages.js';
+import { ISSUED, partOfPath } from './path.js';
 import { VisitedSet } from './visited-set.js';
 
 /** Client options. */
@@ -129,10 +130,10 @@ export class UnseenClient {
    * Creates a successor for an API key. The old key stays valid for a day, unless the options say otherwise. If the
    * call gets no answer, the client doesn't retry it. Throws NotFoundError.
    */
-  rotateKey(id: string, options: RotateKey = {}, { signal }: CallOptions = {}): Promise<NewKey> {
+  async rotateKey(id: string, options: RotateKey = {}, { signal }: CallOptions = {}): Promise<NewKey> {
     return this.service.requests.json({
       method: 'POST',
-      path: `/v1/keys/${encodeURIComponent(id)}/rotate`,
+      path: `${keyPath(id)}/rotate`,
       json: options,
       repeatable: false,
       signal,
@@ -141,9 +142,13 @@ export class UnseenClient {
 
   /** Permanently revokes an API key by its id. Throws NotFoundError. */
   async revokeKey(id: string, { signal }: CallOptions = {}): Promise<void> {
-    const path = `/v1/keys/${encodeURIComponent(id)}`;
-    await this.service.requests.json({ method: 'DELETE', path, repeatable: true, signal });
+    await this.service.requests.json({ method: 'DELETE', path: keyPath(id), repeatable: true, signal });
   }
+}
+
+/** Throws PathError. */
+function keyPath(id: string): string {
+  return `/v1/keys/${partOfPath(id, ISSUED)}`;
 }
 
 /** Throws TypeError. */

@@ -22,6 +22,7 @@ export { Filter, type AddOptions } from './filter.js';
 export type { HistoryOptions } from './handle.js';
 export { Hosts } from './hosts.js';
 export type { PageOptions } from './pages.js';
+export { PathError } from './path.js';
 export { Sync, Syncs } from './syncs.js';
 export {
   VisitedSet,

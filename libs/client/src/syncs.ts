@@ -2,6 +2,7 @@ import type { CommitSync, CommittedSync, OpenSync, Sync as SyncDescription } fro
 import { pause } from './back-off.js';
 import type { CallOptions, ChangeOptions, Verb } from './batches.js';
 import type { Service } from './handle.js';
+import { ISSUED, partOfPath } from './path.js';
 import { randomKey } from './random-key.js';
 import { verb } from './verbs.js';
 
@@ -40,7 +41,7 @@ export class Syncs<Word extends string> {
 
   /** Returns a handle on a sync by its id. Doesn't call the service. */
   get(id: string): Sync<Word> {
-    return new Sync(this.service, `${this.path}/syncs/${encodeURIComponent(id)}`, id, this.member);
+    return new Sync(this.service, `${this.path}/syncs/${partOfPath(id, ISSUED)}`, id, this.member);
   }
 }
 

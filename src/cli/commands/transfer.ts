@@ -1,5 +1,4 @@
-import { createWriteStream } from 'node:fs';
-import { rename, rm, stat } from 'node:fs/promises';
+import { open, rename, rm, stat } from 'node:fs/promises';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { UnreachableError } from '#client';
@@ -25,10 +24,11 @@ export async function exportTo(context: Context, name: string, file: string): Pr
   }
   await assertReplaceable(file);
   const part = `${file}.part-${process.pid}`;
+  const failed = (error: unknown) => Promise.reject(cannotWrite(show(file), error));
+  const opened = await open(part, 'wx', 0o600).catch(failed);
   try {
-    const target = createWriteStream(part, { flags: 'wx', mode: 0o600 });
-    const written = await receive(context, handle, target, true);
-    await rename(part, file).catch((error: unknown) => Promise.reject(cannotWrite(file, error)));
+    const written = await receive(context, handle, opened.createWriteStream(), true);
+    await rename(part, file).catch(failed);
     await tell(
       context,
       { verb: 'export', name, file, bytes: written },
@@ -36,6 +36,7 @@ export async function exportTo(context: Context, name: string, file: string): Pr
     );
     return Exit.Done;
   } catch (error) {
+    await opened.close().catch(() => undefined);
     await rm(part, { force: true });
     throw error;
   }
@@ -70,7 +71,7 @@ async function receive(
 }
 
 function cannotWrite(what: string, error: unknown): UsageError {
-  return new UsageError(`cannot write ${show(what)}: ${reasonOf(error)}`);
+  return new UsageError(`cannot write ${what}: ${reasonOf(error)}`);
 }
 
 /** Renaming replaces the target, which would destroy a pipe or a device. */

@@ -21,6 +21,7 @@ export class RedisSet implements Source {
 
   private constructor(
     private readonly redis: Redis,
+    private readonly asked: Asked,
     private readonly key: string,
     /** Number of members when the SET was opened. */
     readonly size: number,
@@ -31,13 +32,13 @@ export class RedisSet implements Source {
 
   /** Throws UsageError if the Redis key is missing or not a SET, and Unreachable if Redis doesn't answer. */
   static async open(url: string, key: string, signal: AbortSignal): Promise<RedisSet> {
-    const redis = connect(url);
+    const { redis, asked } = connect(url);
     try {
       const type = await asked(() => redis.type(key));
       if (type === 'none')
         throw new UsageError(`Redis has no key ${show(key)}; check --key and the database in --redis`);
       if (type !== 'set') throw new UsageError(`the Redis key ${show(key)} is a ${type}, not a set`);
-      return new RedisSet(redis, key, await asked(() => redis.scard(key)), signal);
+      return new RedisSet(redis, asked, key, await asked(() => redis.scard(key)), signal);
     } catch (error) {
       redis.disconnect();
       throw error;
@@ -47,7 +48,7 @@ export class RedisSet implements Source {
   async *runs(): AsyncGenerator<Run, void, undefined> {
     let cursor = '0';
     do {
-      const [next, members] = await asked(() => this.redis.sscanBuffer(this.key, cursor, 'COUNT', STEP));
+      const [next, members] = await this.asked(() => this.redis.sscanBuffer(this.key, cursor, 'COUNT', STEP));
       this.signal.throwIfAborted();
       cursor = next.toString();
       yield* runsOf(members);
@@ -57,7 +58,7 @@ export class RedisSet implements Source {
 
   /** The current number of members. */
   async sizeNow(): Promise<number> {
-    return asked(() => this.redis.scard(this.key));
+    return this.asked(() => this.redis.scard(this.key));
   }
 
   close(): void {
@@ -65,7 +66,10 @@ export class RedisSet implements Source {
   }
 }
 
-function connect(url: string): Redis {
+/** Makes a call. Throws an Ending that says why it failed. */
+type Asked = <T>(call: () => Promise<T>) => Promise<T>;
+
+function connect(url: string): { redis: Redis; asked: Asked } {
   if (!/^rediss?:\/\/[^/?#]/.test(url))
     throw new UsageError('--redis must be a URL such as redis://127.0.0.1:6379/0');
   const redis = new Redis(url, {
@@ -75,23 +79,22 @@ function connect(url: string): Redis {
     // Sending client info needs a permission that Redis 7.0 doesn't have.
     disableClientInfo: true,
   });
-  // Each command reports its own error.
-  redis.on('error', () => undefined);
-  return redis;
+  // The error of a call that has run out of attempts does not say why they failed.
+  let broken: Error | undefined;
+  redis.on('error', (error: Error) => (broken = error)).on('ready', () => (broken = undefined));
+  const asked: Asked = (call) => call().catch((error: unknown) => Promise.reject(endingOf(error, broken)));
+  return { redis, asked };
 }
 
-async function asked<T>(call: () => Promise<T>): Promise<T> {
-  try {
-    return await call();
-  } catch (error) {
-    const reason = reasonOf(error);
-    const [, node] = /^MOVED \d+ (\S+)$/.exec(reason) ?? [];
-    if (node !== undefined)
-      throw new UsageError(`another cluster node has the key; use --redis redis://${node}`);
-    if (error instanceof Error && error.name === 'ReplyError')
-      throw new Ending(Exit.Refused, `Redis refused: ${reason}`);
-    throw new Unreachable(`cannot read from Redis: ${reason}`);
-  }
+/** `broken` is the last error of the connection. */
+function endingOf(error: unknown, broken: Error | undefined): Ending {
+  const reason = reasonOf(error);
+  const [, node] = /^MOVED \d+ (\S+)$/.exec(reason) ?? [];
+  if (node !== undefined)
+    return new UsageError(`another cluster node has the key; use --redis redis://${node}`);
+  if (error instanceof Error && error.name === 'ReplyError')
+    return new Ending(Exit.Refused, `Redis refused: ${reason}`);
+  return new Unreachable(`cannot read from Redis: ${broken === undefined ? reason : reasonOf(broken)}`);
 }
 
 /** As in files, members that no set can accept are faults. */

@@ -67,7 +67,8 @@ class SitemapReader {
 
   constructor(private readonly name: string) {
     this.parser.onerror = (error) => {
-      throw this.failure(oneLine(reasonOf(error)));
+      // The parser's next lines give the place, which it counts from 0.
+      throw this.failure(oneLine(reasonOf(error).replace(/\n[^]*/, '')));
     };
     this.parser.onopentag = ({ name: tag }) => this.opened(tag);
     this.parser.onclosetag = () => this.closed();

@@ -47,19 +47,20 @@ export class Sources implements Source {
 
   /** Call it once. */
   async *runs(): AsyncGenerator<Run, void, undefined> {
-    for (const name of this.names) yield* this.runsOf(name, 0);
+    for (const name of this.names) yield* this.runsOf(name, []);
   }
 
-  private async *runsOf(name: string, depth: number): AsyncGenerator<Run, void, undefined> {
+  /** `within`: the sitemaps that led here from a source, outermost first. */
+  private async *runsOf(name: string, within: readonly string[]): AsyncGenerator<Run, void, undefined> {
     const { stream, type } = await this.open(name);
     const raw = await inUtf8(name, await unpacked(name, this.bytes(name, stream)));
-    const wanted = depth > 0 ? 'sitemap' : this.format;
+    const wanted = within.length > 0 ? 'sitemap' : this.format;
     const { kind, chunks } =
       wanted === 'auto' ? await sitemapOrLines(name, type, raw) : { kind: wanted, chunks: raw };
     let isEmpty = true;
     // An index that names a sitemap isn't empty, even if the sitemap is skipped because it was already read.
     const named = (): boolean => (isEmpty = false);
-    const runs = kind === 'lines' ? lineRuns(name, chunks) : this.sitemap(name, chunks, depth, named);
+    const runs = kind === 'lines' ? lineRuns(name, chunks) : this.sitemap(name, chunks, within, named);
     for await (const run of runs) {
       isEmpty &&= run.items.length === 0 && run.fault === undefined;
       yield run;
@@ -67,11 +68,11 @@ export class Sources implements Source {
     if (isEmpty) this.empty.push(shown(name));
   }
 
-  /** Calls `named` for each sitemap that an index names. */
+  /** Calls `named` for each sitemap that an index names, except for indexes that contain it. */
   private async *sitemap(
     name: string,
     chunks: Chunks,
-    depth: number,
+    within: readonly string[],
     named: () => void,
   ): AsyncGenerator<Run, void, undefined> {
     const nested: string[] = [];
@@ -85,15 +86,16 @@ export class Sources implements Source {
       if (nested.length > MAX_SITEMAPS) throw cannotRead(name, `it lists more than ${MAX_SITEMAPS} sitemaps`);
     }
     for (const url of nested) {
+      if (url === name || within.includes(url)) continue;
       named();
       if (this.seenSitemaps.has(url)) continue;
       this.seenSitemaps.add(url);
       if (!isRemote(url)) throw cannotRead(name, `it lists ${shown(url)}, which is not http or https`);
-      if (depth === MAX_INDEX_DEPTH)
+      if (within.length === MAX_INDEX_DEPTH)
         throw cannotRead(name, `sitemap indexes are nested more than ${MAX_INDEX_DEPTH} levels deep`);
       if (this.seenSitemaps.size > MAX_SITEMAPS)
         throw cannotRead(name, `the indexes list more than ${MAX_SITEMAPS} sitemaps`);
-      yield* this.runsOf(withUserOf(name, url), depth + 1);
+      yield* this.runsOf(withUserOf(name, url), [...within, url]);
     }
   }
 

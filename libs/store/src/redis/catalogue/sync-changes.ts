@@ -109,7 +109,8 @@ export class SyncChanges {
   /** Deletes keys created after another call ended the sync. */
   private async undo({ name, generation, tags, sync }: Syncing['entry'], deadline: number): Promise<void> {
     const { entry } = await this.catalogue.read(name, deadline);
-    const isThis = entry?.generation === generation;
+    // A deletion may have freed the sync's keys before this call created them.
+    const isThis = entry?.generation === generation && entry.state === 'ready';
     // The call that continues the sync uses the keys, and the call that ends it deletes them.
     if (isThis && (entry.sync?.id === sync.id || entry.base === sync.base)) return;
     if (isThis) await this.stragglers.endAll(entry, deadline);
@@ -262,7 +263,7 @@ export class SyncChanges {
     const { generation, sync } = read;
     const { entry } = await this.catalogue.read(read.name, deadline);
     // Clearing or dropping the filter also ends its sync.
-    if (entry?.generation !== generation) {
+    if (entry?.generation !== generation || entry.state !== 'ready') {
       throw new StoreError(
         'SYNC_ENDED',
         `the sync ended when ${called(read)} was cleared or deleted. Open another sync`,
