@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ConfigError, readConfig } from './config.js';
+import { commandLineEnvironment, ConfigError, readConfig } from './config.js';
 
 describe('settings', () => {
   it('have defaults for everything', () => {
@@ -137,5 +137,17 @@ describe('settings', () => {
   it('refuse invalid Redis URLs, and never show the password', () => {
     expect(() => readConfig({ REDIS_URL: 'tcp://user:secret@a' })).toThrow(/^REDIS_URL (?!.*secret)/);
     expect(() => readConfig({ REDIS_URL: 'redis://user:secret%@a' })).toThrow(/^REDIS_URL (?!.*secret)/);
+  });
+});
+
+describe('the folder for checkpoints', () => {
+  it.each([
+    [{}, undefined],
+    [{ HOME: '/home/me' }, '/home/me/.local/state/unseen'],
+    [{ HOME: '/home/me', XDG_STATE_HOME: '/state' }, '/state/unseen'],
+    [{ HOME: '/home/me', XDG_STATE_HOME: '' }, '/home/me/.local/state/unseen'],
+    [{ HOME: '/home/me', XDG_STATE_HOME: 'relative' }, '/home/me/.local/state/unseen'],
+  ])('with %j is %s', (env, folder) => {
+    expect(commandLineEnvironment(env).stateFolder).toBe(folder);
   });
 });

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { allowedHosts, authMode, oidcSettings, webOrigins, type OidcSettings } from './auth.js';
 import { admissionSettings, type AdmissionSettings } from './admission.js';
 import { ConfigError, SettingReader, type Environment } from './reader.js';
@@ -65,12 +65,15 @@ export interface CommandLineEnvironment {
   readonly stateFolder: string | undefined;
 }
 
-/** Reads the process environment for the command line. An empty value counts as absent. */
-export function commandLineEnvironment(): CommandLineEnvironment {
-  const { UNSEEN_URL, UNSEEN_API_KEY, XDG_STATE_HOME, HOME } = process.env;
+/** Reads the environment for the command line. An empty value counts as absent. */
+export function commandLineEnvironment(env: Environment = process.env): CommandLineEnvironment {
+  const { UNSEEN_URL, UNSEEN_API_KEY, XDG_STATE_HOME, HOME } = env;
   const text = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
   const home = text(HOME);
-  const state = text(XDG_STATE_HOME) ?? (home === undefined ? undefined : join(home, '.local', 'state'));
+  const given = text(XDG_STATE_HOME);
+  // XDG's specification says to ignore relative paths.
+  const absolute = given !== undefined && isAbsolute(given) ? given : undefined;
+  const state = absolute ?? (home === undefined ? undefined : join(home, '.local', 'state'));
   return {
     url: text(UNSEEN_URL),
     apiKey: text(UNSEEN_API_KEY),

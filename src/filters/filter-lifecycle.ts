@@ -184,7 +184,7 @@ export class FilterLifecycle {
 function droppedSince({ kind, name }: Pick<FilterSpec, 'kind' | 'name'>, error: unknown): unknown {
   const problem = inWordsOf(kind, name, error);
   if (!(problem instanceof ProblemError) || problem.httpStatus !== 404) return problem;
-  const detail = `this operation created "${name}", which has since been deleted; create it again with another Idempotency-Key`;
+  const detail = `the operation has succeeded, but "${name}" has been deleted since; create it again with another Idempotency-Key`;
   return new ProblemError(problem.code, detail, { cause: error });
 }
 

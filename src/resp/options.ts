@@ -70,5 +70,5 @@ function valueOf(name: OptionName, bytes: Buffer): string | number {
 export function numberIn(args: CommandArguments, index: number): number {
   const text = args.text(index);
   if (/^(\d+(\.\d*)?|\.\d+)(e-?\d{1,3})?$/i.test(text)) return Number(text);
-  throw new RespError('ERR', `argument ${index + 1} must be a number, not ${show(text)}`);
+  throw new RespError('ERR', `argument ${index + 1} must be a number without a sign, not ${show(text)}`);
 }

@@ -49,7 +49,7 @@ export function syncGrowthContract(subject: Subject): void {
         expect(await added(filter, keys, quota, queued)).toEqual(all(keys, 1));
       }
       expect(await calls.get(filter, sync)).toMatchObject({
-        ...{ state: 'abandoned', reason: 'it had no room for the items added during the sync' },
+        ...{ state: 'abandoned', reason: 'it had no room for all listed, added and queued items' },
       });
       const keys = [0, 1, 2, 3].flatMap((batch) => items(60, `batch ${batch}`));
       expect(await calls.check(filter, keys)).toEqual(all(keys, 1));

@@ -163,7 +163,7 @@ export function syncQueueContract(subject: Subject): void {
       expect(tally(await queue.ack(await calls.current(filter), leased), 1)).toBe(900);
       await expectRefusal(calls.commit(filter, sync), 'SYNC_ENDED');
       expect(await calls.get(filter, sync)).toMatchObject({
-        ...{ state: 'abandoned', reason: 'it had no room for the items added during the sync' },
+        ...{ state: 'abandoned', reason: 'it had no room for all listed, added and queued items' },
       });
       expect(tally(await calls.check(filter, items(900)), 0)).toBe(0);
     });

@@ -69,7 +69,7 @@ describe.each(BOTH_STORES)('the Redis protocol, $name store', ({ start }) => {
     const absent = freshName();
     await expect(command('BF.INSERT', absent, ...create, 'ITEMS', 'a')).rejects.toThrow('ERR not found: ');
     await expect(command('BF.INSERT', bf, 'CAPACITY', 'ITEMS', 'a')).rejects.toThrow(
-      'ERR argument 3 must be a number, not "ITEMS"',
+      'ERR argument 3 must be a number without a sign, not "ITEMS"',
     );
     await expect(command('BF.INSERT', bf, 'ITEMS')).rejects.toThrow('ERR wrong number of arguments');
     await expect(command('BF.INSERT', bf, 'NOCREATE', 'CAPACITY')).rejects.toThrow(

@@ -6,6 +6,7 @@ export * from './export-file/encode.js';
 export * from './export-file/export-file-error.js';
 export * from './export-file/header.js';
 export * from './join-all.js';
+export { makePrivateDirectory } from './make-directory.js';
 export * from './planned-layers.js';
 export * from './port/index.js';
 export * from './random-source.js';

@@ -318,7 +318,7 @@ export const ABANDONED = {
   caller: 'a caller abandoned it',
   idle: 'no request used it for too long',
   forgets: 'more items were removed during the sync than it can record',
-  full: 'it had no room for the items added during the sync',
+  full: 'it had no room for all listed, added and queued items',
   memory: 'the store had no memory for it',
   lost: 'the store lost part of its data',
   opening: 'the service stopped while opening it',

@@ -56,4 +56,10 @@ describe('a checkpoint', () => {
     expect(readFileSync(path, 'utf8')).toBe('notes');
     await expect(CheckpointFile.open(folder)).rejects.toThrow('cannot keep a checkpoint');
   });
+
+  // Node's recursive mkdir never returns below /proc.
+  it('is refused in a folder that cannot be created', async () => {
+    const path = '/proc/unseen/below/job';
+    await expect(CheckpointFile.open(path)).rejects.toThrow(`cannot keep a checkpoint in "${path}"`);
+  });
 });

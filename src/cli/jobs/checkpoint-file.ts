@@ -3,7 +3,6 @@ import {
   constants,
   fstatSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readSync,
   statSync,
@@ -12,6 +11,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { makePrivateDirectory } from '#store';
 import { show } from '../../errors/show.js';
 import { reasonOf, UsageError } from '../ending.js';
 
@@ -92,7 +92,7 @@ export class CheckpointFile {
 
 function opened(path: string): number {
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makePrivateDirectory(dirname(path));
     return openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK, 0o600);
   } catch (error) {
     throw new UsageError(`cannot keep a checkpoint in ${show(path)}: ${reasonOf(error)}`);

@@ -8,7 +8,7 @@ import { assertInTime, byDeadline } from './deadline.js';
 import { assertRoomForNew, takeLockFile, DirectoryLock } from '../directory/directory-lock.js';
 import { inspectData } from '../database/inspect-data.js';
 import { numberKey } from '../database/keys.js';
-import { makePrivateDirectory } from '../directory/make-directory.js';
+import { makePrivateDirectory } from '../../make-directory.js';
 import type { Filter } from '../../port/index.js';
 import type { Memory } from '../filters/memory.js';
 import type { Sizes } from '../database/sizes.js';
