@@ -21,6 +21,7 @@ export async function compile(folder) {
   try {
     await serving([RECORD, scriptOf('main')], dataDir, (url) => unseen(['list'], { UNSEEN_URL: url }));
     await unseen(['keys', '--offline', 'list'], { DATA_DIR: dataDir });
+    await promisify(execFile)(process.execPath, [RECORD, scriptOf('tracing/open-telemetry')]);
     for (const name of Object.keys(SCRIPTS)) await access(codePathOf(scriptOf(name)));
   } finally {
     await rm(dataDir, { recursive: true, force: true });

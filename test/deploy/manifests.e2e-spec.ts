@@ -6,6 +6,7 @@ import { describe, expect, it } from '@jest/globals';
 import { readConfig } from '../../src/config/config.js';
 import { call, startApp } from '../support/app.js';
 import { startProcess } from '../support/service-process.js';
+import { settingsRead } from '../support/settings.js';
 import { statusOf } from '../support/status-of.js';
 import {
   CHART,
@@ -21,6 +22,7 @@ const SECRETS = {
   'unseen-redis/url': 'redis://:secret@redis:6379',
   'unseen-redis/password': 'secret',
   'unseen-redis/sentinel-password': 'another secret',
+  'unseen-traces/headers': 'authorization=Bearer%20secret',
 };
 /** From the end of SHUTDOWN_GRACE_MS to the end of all connections. See docs/operations.md. */
 const LAST_LINES_MS = 500;
@@ -30,13 +32,6 @@ const PERMISSION = process.allowedNodeEnvironmentFlags.has('--permission')
   : '--experimental-permission --allow-addons';
 
 const envOf = (name: string) => environmentOf(containerOf(name), SECRETS);
-
-/** The settings that the service reads. */
-function settings(): string[] {
-  const read = new Set<string>();
-  readConfig(new Proxy({}, { get: (_, name) => void read.add(String(name)) }));
-  return [...read].sort();
-}
 
 describe('the settings in the chart', () => {
   interface Schema {
@@ -62,11 +57,11 @@ describe('the settings in the chart', () => {
       ...typed.filter((name) => name !== 'POD_IP'),
       ...Object.keys(properties.settings.properties),
     ];
-    expect(places.sort()).toEqual(settings());
+    expect(places.sort()).toEqual(settingsRead());
   });
 
   it('can’t be set as extraEnv, too', () => {
-    expect(properties.extraEnv.items.properties.name.not.enum.sort()).toEqual(settings());
+    expect(properties.extraEnv.items.properties.name.not.enum.sort()).toEqual(settingsRead());
   });
 });
 
