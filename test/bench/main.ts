@@ -33,6 +33,7 @@ import { redisSingleGroup, singleGroup } from './single-rows.js';
 import { streamGroup } from './stream-rows.js';
 import { syncGroup } from './sync-rows.js';
 import { ageGroup } from './age-rows.js';
+import { traceGroup } from './trace-rows.js';
 import { turnGroup } from './turn-rows.js';
 import { waitGroup } from './wait-rows.js';
 
@@ -65,6 +66,7 @@ const GROUPS: readonly Group[] = [
   redisSingleGroup,
   respGroup,
   waitGroup,
+  traceGroup,
   overloadGroup,
   turnGroup,
 ];
