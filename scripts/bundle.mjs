@@ -13,6 +13,7 @@ export const SCRIPTS = {
   main: [],
   'cli/command-line': ['runCommandLine'],
   'cli/offline-keys': ['offlineKeys'],
+  'tracing/open-telemetry': ['openTelemetry'],
 };
 /** The other programs. */
 const MODULES = ['cli/unseen', 'cli/verify', 'demo/main'];

@@ -16,27 +16,30 @@ import { AdmissionModule } from './admission/admission.module.js';
 import { RespModule } from './resp/resp.module.js';
 import { StoreModule } from './store/store.module.js';
 import { SyncsModule } from './syncs/syncs.module.js';
+import { Tracing } from './tracing/tracing.js';
 import { TransferModule } from './transfer/transfer.module.js';
 import { VisitedSetsModule } from './visited-sets/visited-sets.module.js';
 
-/** The limits shared by HTTP and the Redis protocol. */
-interface SharedLimits {
+/** The parts shared by HTTP and the Redis protocol. */
+interface SharedParts {
   readonly inFlight: InFlight;
   readonly turns: Turns;
   readonly connections: ConnectionLimit;
+  readonly tracing: Tracing | undefined;
 }
 
 /** The whole service, built from one typed object of settings. */
 @Global()
 @Module({})
 export class AppModule {
-  static with(config: Config, logger: Logger, shared: SharedLimits): DynamicModule {
+  static with(config: Config, logger: Logger, shared: SharedParts): DynamicModule {
     const settings = [
       { provide: Config, useValue: config },
       { provide: RootLogger, useValue: logger },
       { provide: InFlight, useValue: shared.inFlight },
       { provide: Turns, useValue: shared.turns },
       { provide: ConnectionLimit, useValue: shared.connections },
+      { provide: Tracing, useValue: shared.tracing ?? null },
     ];
     return {
       module: AppModule,

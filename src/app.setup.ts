@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import type { RequestListener } from 'node:http';
+import type { Logger } from 'pino';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.js';
@@ -23,11 +24,15 @@ import { refuseOtherMethods } from './http/methods.js';
 import { useRequestHooks } from './http/request-hooks.js';
 import { securityHeaders } from './http/security-headers.js';
 import { createHttpServer } from './http/server.js';
+import { LineBudget } from './logging/line-budget.js';
 import { createLogger, NestLogger } from './logging/logger.js';
 import { Metrics } from './metrics/metrics.js';
+import { registerSpanCounter } from './metrics/span-counter.js';
 import { serveDocsPage } from './openapi/docs-page.js';
 import { serveDocument } from './openapi/document.js';
 import { Clock } from './store/clock.token.js';
+import type { TracingSettings } from './tracing/settings.js';
+import { Tracing } from './tracing/tracing.js';
 import { boundsOf } from './admission/bounds.js';
 import { countByCaller } from './admission/caller-hook.js';
 import { Callers } from './admission/callers.js';
@@ -47,7 +52,8 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   const routes = new Routes(config.maxBodyBytes);
   const turns = new Turns();
   const connections = new ConnectionLimit(config.maxConnections);
-  const admission = new AdmissionControl(inFlight, { headers, logger, callers, routes, turns });
+  const tracing = config.tracing && (await startTracing(config.tracing, logger));
+  const admission = new AdmissionControl(inFlight, { headers, logger, callers, routes, turns, tracing });
   const answer: AnswerError = (error, request, reply) => app.get(ProblemFilter).answer(error, request, reply);
   const adapter = new FastifyAdapter({
     ...fastifyOptions(logger, headers, answer),
@@ -55,13 +61,14 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
     skipMiddie: true,
     serverFactory: (handle: RequestListener) => createHttpServer(handle, admission, connections, config),
   });
-  const root = AppModule.with(config, logger, { inFlight, turns, connections });
+  const root = AppModule.with(config, logger, { inFlight, turns, connections, tracing });
   const app = await NestFactory.create<NestFastifyApplication>(root, adapter, {
     logger: new NestLogger(logger),
     bodyParser: false,
     abortOnError: false,
   });
   registerAdmissionGauges({ inFlight, turns, connections }, app.get(Metrics).registry);
+  registerSpanCounter(tracing, app.get(Metrics).registry);
   app.useGlobalFilters(app.get(ProblemFilter));
   const server = adapter.getInstance();
   server.decorate('requestTimeoutMs', config.requestTimeoutMs);
@@ -94,4 +101,18 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   serveDashboard(server, logger);
   await app.init();
   return app;
+}
+
+/** How often to log that the collector takes no spans. A busy service loses several messages a second. */
+const LOST_SPANS_MS = 60_000;
+
+/** Loads OpenTelemetry, which a service without traces never reads. */
+async function startTracing(settings: TracingSettings, logger: Logger): Promise<Tracing> {
+  const { openTelemetry } = await import('./tracing/open-telemetry.js');
+  const lines = new LineBudget(1, LOST_SPANS_MS);
+  const tracing = new Tracing(openTelemetry(settings), settings, (error) => {
+    if (lines.take() === undefined) return;
+    logger.warn({ err: error, spans: tracing.spans }, 'the collector takes no traces: spans are lost');
+  });
+  return tracing;
 }

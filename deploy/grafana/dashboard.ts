@@ -96,6 +96,12 @@ const ROWS: readonly Row[] = [
         unit: 'bytes',
         queries: [query(`process_resident_memory_bytes{${INSTANCES}}`, '{{instance}}')],
       },
+      {
+        title: 'Spans of traces',
+        description: 'Spans per second, by outcome. All but the outcome "sent" are lost.',
+        unit: 'ops',
+        queries: [query(rate('unseen_trace_spans_total', 'outcome'), '{{outcome}}')],
+      },
     ],
   },
   {

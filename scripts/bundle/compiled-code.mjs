@@ -28,6 +28,7 @@ export async function compile(folder, { patienceMs = PATIENCE_MS } = {}) {
     const program = [RECORD, scriptOf('main')];
     await serving(program, { dataDir, patienceMs }, (url) => unseen(['list'], { UNSEEN_URL: url }));
     await unseen(['keys', '--offline', 'list'], { DATA_DIR: dataDir });
+    await promisify(execFile)(process.execPath, [RECORD, scriptOf('tracing/open-telemetry')]);
     for (const name of Object.keys(SCRIPTS)) await access(codePathOf(scriptOf(name)));
   } finally {
     await rm(dataDir, { recursive: true, force: true });

@@ -41,7 +41,8 @@ const FLOORS = [
   ['validation', 'logging', 'store'],
   ['openapi', 'config', 'idempotency'],
   ['request'],
-  ['errors', 'event-loop', 'assets', 'version.ts'],
+  ['errors', 'event-loop', 'tracing', 'assets'],
+  ['version.ts'],
 ];
 
 /** The Redis store's rooms. */

@@ -24,6 +24,7 @@ async function answerOf(handle: RequestListener): Promise<string> {
     callers: new Callers(),
     routes: new Routes(1_000),
     turns: new Turns(),
+    tracing: undefined,
   };
   const server = createServer();
   new AdmissionControl(new InFlight(BOUNDS), options).guard(server, handle);

@@ -1,9 +1,11 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
+import { SYSTEM_CLOCK } from '#store';
 import { ERRORS } from '../errors/error-codes.js';
 import type { ProblemBody } from '../errors/problem.js';
 import { discard } from '../http/discard.js';
 import { connectionOf } from '../http/connection.js';
+import { beginTrace } from '../http/request-trace.js';
 import type { Headers } from '../http/security-headers.js';
 import type { Guard } from '../http/server.js';
 import { LineBudget } from '../logging/line-budget.js';
@@ -12,7 +14,8 @@ import type { InFlight } from './in-flight.js';
 import { overloaded, REFUSALS, type Refusal } from './refusal.js';
 import type { Routes } from './routes.js';
 import { RequestPermit } from './request-permit.js';
-import { contextOf, nextRequestId } from '../request/context.js';
+import { contextOf, idsOf, nextRequestId } from '../request/context.js';
+import type { Tracing } from '../tracing/tracing.js';
 import type { Turns } from './turns.js';
 
 /** Minimum interval between log lines about refusals, so that logging doesn't add to an overload. */
@@ -25,6 +28,8 @@ export interface AdmissionOptions {
   readonly callers: Callers;
   readonly routes: Routes;
   readonly turns: Turns;
+  /** Undefined if no traces are sent. */
+  readonly tracing: Tracing | undefined;
 }
 
 /**
@@ -41,7 +46,7 @@ export class AdmissionControl implements Guard {
   ) {
     const refusals = Object.values(REFUSALS).flatMap(({ all, caller }) => [all, caller]);
     this.problems = new Map(
-      refusals.map((refusal) => [refusal, overloaded(refusal, inFlight.bounds).body('')]),
+      refusals.map((refusal) => [refusal, overloaded(refusal, inFlight.bounds).body({ requestId: '' })]),
     );
   }
 
@@ -71,24 +76,35 @@ export class AdmissionControl implements Guard {
    */
   private take(request: IncomingMessage, response: ServerResponse, start: () => void): void {
     const { socket } = request;
-    const { callers, routes, turns } = this.options;
+    const { callers, routes, turns, tracing } = this.options;
+    const arrived = tracing ? SYSTEM_CLOCK.monotonic() : 0;
     const connection = connectionOf(socket);
     connection.begin(request, response, (ends) => {
       const caller = callers.of(request, connection);
-      const { kind, bytes, sharedAnswer } = routes.classOf(request);
+      const { kind, bytes, sharedAnswer, route } = routes.classOf(request);
+      // Probes come every few seconds.
+      const trace =
+        tracing && kind !== 'probes'
+          ? beginTrace(tracing, { request, response, route, arrived }, ends)
+          : undefined;
+      const context = contextOf(request);
+      context.trace = trace;
       const permit = this.inFlight.admit({ kind, bytes, caller, connection });
       if (!(permit instanceof RequestPermit)) {
         this.refuse(request, response, permit);
         return;
       }
-      contextOf(request).permit = permit;
+      context.permit = permit;
       // Bytes that the kernel has taken no longer use the service's memory. A shared answer is in memory only once.
       response.once('prefinish', () => permit.answered(sharedAnswer ? 0 : socket.writableLength));
       ends.push(() => permit.over());
       if (kind === 'probes') start();
       else {
         const begin = (): void => {
-          if (!socket.destroyed) start();
+          if (socket.destroyed) return;
+          trace?.admitted();
+          if (trace) trace.run(start);
+          else start();
         };
         // Node reads a small body right after its head. If the request starts after that, no listeners or timers are
         // needed to read the body.
@@ -98,14 +114,15 @@ export class AdmissionControl implements Guard {
   }
 
   private refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
-    const requestId = nextRequestId();
+    const ids = idsOf({ id: nextRequestId(), raw: request });
     const { status, retryAfter } = ERRORS.OVERLOADED;
-    const body = JSON.stringify({ ...this.problems.get(refusal), requestId });
+    contextOf(request).trace?.fail({ code: 'OVERLOADED', httpStatus: status });
+    const body = JSON.stringify({ ...this.problems.get(refusal), ...ids });
     response.writeHead(status, {
       ...this.options.headers,
       'content-type': 'application/problem+json',
       'content-length': Buffer.byteLength(body),
-      'x-request-id': requestId,
+      'x-request-id': ids.requestId,
       'retry-after': String(retryAfter),
     });
     response.end(body);

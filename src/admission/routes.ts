@@ -13,6 +13,14 @@ export interface RequestClass {
   readonly bytes: number;
   /** See FastifyContextConfig. */
   readonly sharedAnswer: boolean;
+  /** The route's pattern. Undefined for an unknown path. */
+  readonly route: string | undefined;
+}
+
+/** A route, as the router stores it. */
+interface Known {
+  readonly url: string;
+  readonly config: FastifyContextConfig;
 }
 
 /**
@@ -32,9 +40,10 @@ export class Routes {
    */
   watch(server: FastifyInstance): void {
     server.addHook('onRoute', (route) => {
-      const { method, url, config = NONE, handler } = route;
+      const { method, url, config = {}, handler } = route;
+      const known: Known = { url, config };
       for (const one of [method].flat()) {
-        this.router.on(one as createRouter.HTTPMethod, url, () => undefined, config);
+        this.router.on(one as createRouter.HTTPMethod, url, () => undefined, known);
       }
       route.handler = function (request, reply) {
         const { permit } = contextOf(request.raw);
@@ -51,18 +60,17 @@ export class Routes {
   classOf(request: Pick<IncomingMessage, 'method' | 'url' | 'headers'>): RequestClass {
     const { method = '', url = '', headers } = request;
     const found = this.router.find(method as createRouter.HTTPMethod, url);
-    const route = (found?.store as FastifyContextConfig | undefined) ?? NONE;
-    const { sharedAnswer = false } = route;
-    if (route.probe) return { kind: 'probes', bytes: 0, sharedAnswer };
-    if (route.exports) return { kind: 'streams', bytes: 0, sharedAnswer };
+    const { url: route, config } = (found?.store as Known | undefined) ?? UNKNOWN;
+    const { sharedAnswer = false } = config;
+    if (config.probe) return { kind: 'probes', bytes: 0, sharedAnswer, route };
+    if (config.exports) return { kind: 'streams', bytes: 0, sharedAnswer, route };
     const body = announcedBody(request);
-    if (body === 'other' && (route.batch || route.takesExports)) {
-      return { kind: 'streams', bytes: 0, sharedAnswer };
+    if (body === 'other' && (config.batch || config.takesExports)) {
+      return { kind: 'streams', bytes: 0, sharedAnswer, route };
     }
     const bytes = body === 'json' ? Number(headers['content-length'] ?? 0) : 0;
-    return { kind: 'requests', bytes: bytes > this.maxBodyBytes ? 0 : bytes, sharedAnswer };
+    return { kind: 'requests', bytes: bytes > this.maxBodyBytes ? 0 : bytes, sharedAnswer, route };
   }
 }
 
-/** The settings for a path without a route. */
-const NONE: FastifyContextConfig = {};
+const UNKNOWN: Partial<Known> & Pick<Known, 'config'> = { config: {} };

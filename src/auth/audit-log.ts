@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { Principal } from '../request/principal.js';
 import { show } from '../errors/show.js';
-import { contextOf } from '../request/context.js';
+import { contextOf, idsOf, type RequestIds } from '../request/context.js';
 import type { Request } from '../request/request.js';
 import type { KeyView } from './key.view.js';
 import { LineBudget } from '../logging/line-budget.js';
@@ -13,7 +13,7 @@ type Actor = Pick<Principal, 'id' | 'name'>;
 
 /** A call as the audit log names it. */
 export interface AuditedCall {
-  readonly requestId: string;
+  readonly ids: RequestIds;
   /** The HTTP method, or `RESP`. */
   readonly method: string;
   /** The route's pattern, or the command. */
@@ -30,7 +30,7 @@ export function auditedCall(request: Request): AuditedCall {
   const { name, id } = request.params as { name?: string; id?: string };
   const { name: named } = (request.body ?? {}) as { name?: unknown };
   return {
-    requestId: request.id,
+    ids: idsOf(request),
     method: request.method,
     route: request.routeOptions.url ?? 'unknown',
     remote: request.ip,
@@ -111,6 +111,6 @@ function adminCall(principal: Principal, call: AuditedCall): object {
   return { ...calledBy(principal), ...called(call), target: shown };
 }
 
-function called({ requestId, method, route }: AuditedCall): object {
-  return { requestId, method, route };
+function called({ ids, method, route }: AuditedCall): object {
+  return { ...ids, method, route };
 }

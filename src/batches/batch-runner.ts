@@ -13,7 +13,7 @@ import { invalid } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 import type { Used } from '../metrics/busy-filters.js';
 import { Metrics } from '../metrics/metrics.js';
-import { contextOf } from '../request/context.js';
+import { contextOf, idsOf } from '../request/context.js';
 import type { BatchConfig, Request } from '../request/request.js';
 import { jsonObject } from '../validation/json-object.js';
 import type { BatchResult } from './batch.js';
@@ -147,8 +147,9 @@ export class BatchRunner {
         this.metrics.countItems(used, verb, result.counts);
         return result;
       });
+    const ids = idsOf(request);
     const events = streamEvents(input, run, {
-      requestId: request.id,
+      ids,
       lastLineOnly,
       limits: {
         entries,
@@ -163,7 +164,10 @@ export class BatchRunner {
         wholeBlocks,
         graceOver: this.lifecycle.graceOver,
       },
-      onProblem: (problem) => this.reporter.report(problem, request.id),
+      onProblem: (problem) => {
+        contextOf(request.raw).trace?.fail(problem);
+        this.reporter.report(problem, ids);
+      },
     });
     const first = await events.next();
     if (!first.done && first.value.refusal) {

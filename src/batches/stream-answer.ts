@@ -1,6 +1,7 @@
 import type { ProblemError } from '../errors/problem.js';
 import { toProblem } from '../http/to-problem.js';
 import { discard } from '../http/discard.js';
+import type { RequestIds } from '../request/context.js';
 import type { BatchResult, Counts } from './batch.js';
 import { BlocksAhead, type RunBlock } from './blocks-ahead.js';
 import { atLine, lineBlocks, type ItemLimits, type LineFault } from './line-blocks.js';
@@ -15,7 +16,7 @@ export interface StreamEvent {
 }
 
 export interface StreamOptions {
-  readonly requestId: string;
+  readonly ids: RequestIds;
   readonly lastLineOnly: boolean;
   readonly limits: ItemLimits;
   /** Called with the error that ended the stream early. */
@@ -38,7 +39,7 @@ export async function* streamEvents(
     if (!done) return { refusal: problem };
     discard(input.payload);
     options.onProblem(problem);
-    return { text: JSON.stringify({ error: problem.body(options.requestId), line }) };
+    return { text: JSON.stringify({ error: problem.body(options.ids), line }) };
   };
   const blocks = new BlocksAhead(lineBlocks(input, options.limits), run);
   try {

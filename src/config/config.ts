@@ -3,6 +3,8 @@ import { allowedHosts, authMode, oidcSettings, webOrigins, type OidcSettings } f
 import { admissionSettings, type AdmissionSettings } from './admission.js';
 import { ConfigError, SettingReader, type Environment } from './reader.js';
 import { redisSettings, type RedisSettings } from './redis.js';
+import { tracingSettings } from './tracing.js';
+import type { TracingSettings } from '../tracing/settings.js';
 
 export { ConfigError };
 
@@ -50,6 +52,8 @@ export interface Config extends AdmissionSettings {
   /** Share of the items that a sync may forget, 0 to 1. A commit can override it. */
   readonly syncMaxForgetShare: number;
   readonly shutdownGraceMs: number;
+  /** Undefined if no traces are sent. May contain credentials. */
+  readonly tracing: TracingSettings | undefined;
 }
 
 /** The Nest token of the settings. */
@@ -134,5 +138,6 @@ export function readConfig(env: Environment): Config {
     syncIdleMs: 1_000 * read.whole('SYNC_IDLE_SECONDS', 3_600, 10, 31_536_000),
     syncMaxForgetShare: read.share('SYNC_MAX_FORGET_SHARE', 0.5),
     shutdownGraceMs: read.whole('SHUTDOWN_GRACE_MS', 10_000, 0, 600_000),
+    tracing: tracingSettings(read),
   };
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { show } from '../errors/show.js';
 
 /** An invalid setting. The message names the variable, its value and the allowed values. */
@@ -60,6 +61,25 @@ export class SettingReader {
     throw new ConfigError(
       `${name} is not a Redis URL (its value is not shown); ` +
         'it must be redis://[user:password@]host[:port][/db], with a number as db',
+    );
+  }
+
+  /** The text of the PEM file that a setting names. */
+  pemFile(name: string): string | undefined {
+    const path = this.text(name, undefined);
+    if (path === undefined) return undefined;
+    let text: string;
+    try {
+      text = readFileSync(path, 'utf8');
+    } catch (error) {
+      const reason = (error as NodeJS.ErrnoException).code ?? String(error);
+      throw new ConfigError(
+        `${name} is ${JSON.stringify(path)}, which cannot be read (${reason}); it must be a PEM file`,
+      );
+    }
+    if (text.includes('-----BEGIN ')) return text;
+    throw new ConfigError(
+      `${name} is ${JSON.stringify(path)}, which has no PEM block; it must be a PEM file`,
     );
   }
 

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { RedisStoreOptions } from '#store/redis';
 import { ConfigError, type SettingReader } from './reader.js';
 
@@ -93,34 +92,13 @@ function tlsSettings(read: SettingReader, url: string | undefined): RedisSetting
   }
   const [ca, cert, key] = ['REDIS_TLS_CA', 'REDIS_TLS_CERT', 'REDIS_TLS_KEY'].map((name) => {
     if (!encrypted) read.refuseWithout(name, 'TLS (REDIS_TLS=true, or a rediss:// URL)');
-    return pemFile(read, name);
+    return read.pemFile(name);
   });
   if ((cert === undefined) !== (key === undefined)) {
     throw new ConfigError('set both REDIS_TLS_CERT and REDIS_TLS_KEY, or neither');
   }
   if (!encrypted) return undefined;
   return { ...(ca !== undefined && { ca }), ...(cert !== undefined && key !== undefined && { cert, key }) };
-}
-
-/** The text of the PEM file that a setting names. */
-function pemFile(read: SettingReader, name: string): string | undefined {
-  const path = read.text(name, undefined);
-  if (path === undefined) return undefined;
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new ConfigError(
-      `${name} is ${JSON.stringify(path)}, which cannot be read (${reason}); it must be a PEM file`,
-    );
-  }
-  if (!text.includes('-----BEGIN ')) {
-    throw new ConfigError(
-      `${name} is ${JSON.stringify(path)}, which has no PEM block; it must be a PEM file`,
-    );
-  }
-  return text;
 }
 
 /** Throws ConfigError if a user has no password. */

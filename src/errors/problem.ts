@@ -8,7 +8,7 @@ export interface Fault {
   readonly detail: string;
 }
 
-/** An error answer's body: RFC 9457 with `code` and `requestId`, and with `errors` and `line` where they help. */
+/** An error answer's body: RFC 9457 with `code` and `requestId`, and with `traceId`, `errors` and `line` if known. */
 export interface ProblemBody {
   readonly type: string;
   readonly title: string;
@@ -16,6 +16,7 @@ export interface ProblemBody {
   readonly code: ErrorCode;
   readonly detail: string;
   readonly requestId: string;
+  readonly traceId?: string;
   readonly errors?: readonly Fault[];
   readonly line?: number;
 }
@@ -49,7 +50,8 @@ export class ProblemError extends Error {
     return errorEntry(this.code).status;
   }
 
-  body(requestId: string): ProblemBody {
+  /** `ids` name the request. */
+  body(ids: Pick<ProblemBody, 'requestId' | 'traceId'>): ProblemBody {
     const { status, title } = errorEntry(this.code);
     return {
       type: 'about:blank',
@@ -57,7 +59,7 @@ export class ProblemError extends Error {
       status,
       code: this.code,
       detail: masked(this.message),
-      requestId,
+      ...ids,
       ...(this.errors && {
         errors: this.errors.map(({ pointer, detail }) => ({
           pointer: masked(pointer),

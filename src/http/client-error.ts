@@ -26,7 +26,7 @@ function problemAnswer(error: Error & { code?: string }, headers: Headers): stri
   const fault = error.code?.startsWith('HPE_') || error.code?.startsWith('ERR_HTTP_');
   const problem = toProblem(Object.assign(error, fault && { statusCode: 400 }));
   const requestId = nextRequestId();
-  const body = JSON.stringify(problem.body(requestId));
+  const body = JSON.stringify(problem.body({ requestId }));
   const head = [
     `HTTP/1.1 ${problem.httpStatus} ${STATUS_CODES[problem.httpStatus]}`,
     'content-type: application/problem+json',

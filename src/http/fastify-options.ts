@@ -2,7 +2,7 @@ import { LogController, type FastifyServerOptions } from 'fastify';
 import type { Logger } from 'pino';
 import { answerClientError } from './client-error.js';
 import { RequestLogger } from '../logging/request-logger.js';
-import { nextRequestId } from '../request/context.js';
+import { contextOf, nextRequestId } from '../request/context.js';
 import type { Reply, Request } from '../request/request.js';
 import type { Headers } from './security-headers.js';
 
@@ -24,7 +24,10 @@ export function fastifyOptions(logger: Logger, headers: Headers, answer: AnswerE
     loggerInstance: logger,
     // The service logs requests itself, at debug level. See request-hooks.ts.
     logController: new LogController({ disableRequestLogging: true }),
-    childLoggerFactory: (parent, bindings) => new RequestLogger(parent, bindings),
+    childLoggerFactory: (parent, bindings, _, raw) => {
+      const { trace } = contextOf(raw);
+      return new RequestLogger(parent, trace ? { ...bindings, traceId: trace.traceId } : bindings);
+    },
     genReqId: nextRequestId,
     routerOptions: ROUTER_OPTIONS,
     // Body readers have their own timeouts, and streams may last as long as they progress.

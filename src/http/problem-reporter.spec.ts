@@ -22,7 +22,8 @@ describe('error lines in the log', () => {
   });
 
   function report(code: ErrorCode, times: number): void {
-    for (let i = 0; i < times; i++) reporter.report(new ProblemError(code, 'in detail'), `${code} ${i}`);
+    for (let i = 0; i < times; i++)
+      reporter.report(new ProblemError(code, 'in detail'), { requestId: `${code} ${i}` });
   }
 
   it.each<ErrorCode>(['OVERLOADED', 'STORE_UNAVAILABLE'])('are limited for %s', (code) => {

@@ -5,6 +5,7 @@ import { RootLogger } from '../logging/logger.js';
 import { Metrics } from '../metrics/metrics.js';
 import type { ErrorCode } from '../errors/error-codes.js';
 import type { ProblemError } from '../errors/problem.js';
+import type { RequestIds } from '../request/context.js';
 
 /** Maximum number of lines per minute for expected errors with one code. */
 const LINES_A_MINUTE = 60;
@@ -24,17 +25,17 @@ export class ProblemReporter {
     @Inject(Metrics) private readonly metrics: Pick<Metrics, 'countError'>,
   ) {}
 
-  report(problem: ProblemError, requestId: string): void {
+  report(problem: ProblemError, ids: RequestIds): void {
     this.metrics.countError(problem.code);
     if (problem.httpStatus < 500) return;
     const { code, message, cause } = problem;
     if (code === 'INTERNAL_ERROR') {
-      this.logger.error({ requestId, code, err: cause ?? problem }, message);
+      this.logger.error({ ...ids, code, err: cause ?? problem }, message);
       return;
     }
     const unreported = this.budgetOf(code).take();
     if (unreported === undefined) return;
-    const line = { requestId, code, causes: causesOf(problem), ...(unreported > 0 && { unreported }) };
+    const line = { ...ids, code, causes: causesOf(problem), ...(unreported > 0 && { unreported }) };
     this.logger.warn(line, message);
   }
 

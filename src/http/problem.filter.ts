@@ -1,6 +1,7 @@
 import { Catch, Injectable, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { discard } from './discard.js';
 import { Lifecycle } from './lifecycle.js';
+import { contextOf, idsOf } from '../request/context.js';
 import type { Reply, Request } from '../request/request.js';
 import { StreamedBody } from './streamed-body.js';
 import { errorEntry } from '../errors/error-codes.js';
@@ -25,7 +26,9 @@ export class ProblemFilter implements ExceptionFilter {
   answer(error: unknown, request: Request, reply: Reply): void {
     if (request.raw.socket.destroyed || reply.sent) return;
     const problem = toProblem(error);
-    this.reporter.report(problem, request.id);
+    const ids = idsOf(request);
+    contextOf(request.raw).trace?.fail(problem);
+    this.reporter.report(problem, ids);
     if (request.body instanceof StreamedBody) discard(request.body.payload);
     const { retryAfter } = errorEntry(problem.code);
     if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
@@ -40,6 +43,6 @@ export class ProblemFilter implements ExceptionFilter {
       .header('x-request-id', request.id)
       .type('application/problem+json')
       .serializer(JSON.stringify)
-      .send(problem.body(request.id));
+      .send(problem.body(ids));
   }
 }

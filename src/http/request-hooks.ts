@@ -5,6 +5,7 @@ import type { Config } from '../config/config.js';
 import { ProblemError } from '../errors/problem.js';
 import type { Lifecycle } from './lifecycle.js';
 import type { Metrics } from '../metrics/metrics.js';
+import { idsOf } from '../request/context.js';
 import type { Headers } from './security-headers.js';
 
 interface Watchers {
@@ -36,8 +37,9 @@ export function useRequestHooks(
     const route = request.routeOptions.url ?? 'unknown';
     metrics.countRequest(request.method, route, reply.statusCode, reply.elapsedTime / 1_000);
     if (logger.isLevelEnabled('debug')) {
-      const { id: requestId, method } = request;
-      logger.debug({ requestId, method, route, status: reply.statusCode, ms: reply.elapsedTime }, 'answered');
+      const { method } = request;
+      const line = { ...idsOf(request), method, route, status: reply.statusCode, ms: reply.elapsedTime };
+      logger.debug(line, 'answered');
     }
     done();
   });

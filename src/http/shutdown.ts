@@ -1,4 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { SYSTEM_CLOCK } from '#store';
+import { Tracing } from '../tracing/tracing.js';
 import { Lifecycle } from './lifecycle.js';
 
 /** How often to close idle connections while the last requests finish. */
@@ -7,12 +9,16 @@ const REAP_MS = 50;
 /** Time for sending the streams' last lines. */
 const LAST_LINES_MS = 500;
 
+/** Part of the grace time that the collector of traces gets for the last spans, if the requests leave that much. */
+const PART_FOR_TRACES = 0.2;
+
 /**
  * Stops accepting requests, and gives requests in flight at most `graceMs` to finish. Then ends the remaining streams
- * with a last line, closes the connections, and closes the store. `close()` alone would wait for keep-alive
+ * with a last line, closes the connections, closes the store, and sends the last traces. `close()` alone would wait for keep-alive
  * connections.
  */
 export async function shutDown(app: NestFastifyApplication, graceMs: number): Promise<void> {
+  const end = SYSTEM_CLOCK.monotonic() + graceMs + LAST_LINES_MS;
   const lifecycle = app.get(Lifecycle);
   lifecycle.beginShutdown();
   const server = app.getHttpServer();
@@ -29,6 +35,8 @@ export async function shutDown(app: NestFastifyApplication, graceMs: number): Pr
     clearInterval(reaper);
     clearTimeout(timer);
   }
+  const left = end - SYSTEM_CLOCK.monotonic();
+  await app.get<Tracing | null>(Tracing)?.stop(Math.min(PART_FOR_TRACES * graceMs, left));
 }
 
 /** SIGTERM and SIGINT shut down the service and exit with 0. A second signal exits immediately with 1. */

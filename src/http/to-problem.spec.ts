@@ -31,7 +31,7 @@ describe('toProblem', () => {
 
   it('reveals nothing about unknown errors', () => {
     for (const thrown of [new Error('secret'), 'secret', { secret: true }, undefined, null]) {
-      const body = toProblem(thrown).body('r-1');
+      const body = toProblem(thrown).body({ requestId: 'r-1' });
       expect(body).toMatchObject({ code: 'INTERNAL_ERROR', status: 500, requestId: 'r-1' });
       expect(JSON.stringify(body)).not.toContain('secret');
     }

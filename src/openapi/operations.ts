@@ -42,6 +42,7 @@ const PROBLEM: SchemaObject = {
     code: { type: 'string', enum: [...ERROR_CODES], description: 'A stable code' },
     detail: { type: 'string' },
     requestId: { type: 'string' },
+    traceId: { type: 'string', description: 'The id of the trace, if the service sends traces' },
     errors: {
       type: 'array',
       items: {

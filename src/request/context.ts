@@ -2,11 +2,14 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Permit } from './permit.js';
 import type { Principal } from './principal.js';
+import type { Trace } from '../tracing/trace.js';
 
 /** Facts about a request that its head and body don't have. */
 export interface RequestContext {
   /** Undefined if the request did not pass admission, as when tests inject it. */
   permit: Permit | undefined;
+  /** Undefined if no traces are sent, and for probes. */
+  trace: Trace | undefined;
   /** Undefined on public routes. */
   principal: Principal | undefined;
   /** A JSON body's bytes as received, for the operation's fingerprint. */
@@ -33,6 +36,7 @@ export function contextOf(request: Carrier): RequestContext {
   if (known !== undefined) return known;
   const context = {
     permit: undefined,
+    trace: undefined,
     principal: undefined,
     rawBody: undefined,
     operationId: undefined,
@@ -40,6 +44,18 @@ export function contextOf(request: Carrier): RequestContext {
   };
   request[CONTEXT] = context;
   return context;
+}
+
+/** What names a request in the logs and in problem documents. */
+export interface RequestIds {
+  readonly requestId: string;
+  /** Absent if the request has no trace. */
+  readonly traceId?: string;
+}
+
+export function idsOf({ id, raw }: { readonly id: string; readonly raw: IncomingMessage }): RequestIds {
+  const { trace } = contextOf(raw);
+  return trace ? { requestId: id, traceId: trace.traceId } : { requestId: id };
 }
 
 const idPrefix = randomBytes(6).toString('base64url');

@@ -1,9 +1,10 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { SYSTEM_CLOCK } from '#store';
 import type { ProblemError } from '../errors/problem.js';
 import { ProblemReporter } from '../http/problem-reporter.js';
 import { toProblem } from '../http/to-problem.js';
-import { nextRequestId } from '../request/context.js';
+import type { Trace } from '../tracing/trace.js';
+import { Tracing } from '../tracing/tracing.js';
 import type { Command, ItemResult } from './command.js';
 import { CONNECTION_COMMANDS } from './connection-commands.js';
 import { RespError, writeProblem } from './error-reply.js';
@@ -28,6 +29,7 @@ export class Dispatcher {
     private readonly metrics: RespMetrics,
     filterCommands: FilterCommands,
     queueCommands: QueueCommands,
+    @Inject(Tracing) private readonly tracing: Tracing | null,
   ) {
     this.commands = new Map(
       Object.entries<Command>({
@@ -42,7 +44,20 @@ export class Dispatcher {
   /** Writes the replies to `session.write`. Never rejects. */
   async execute(unit: Unit, session: Session): Promise<void> {
     const begin = SYSTEM_CLOCK.monotonic();
+    const trace = this.traceOf(unit, begin);
+    session.trace = trace;
     await this.gate.turn(session, bytesOf(unit));
+    if (trace) {
+      trace.admitted();
+      await trace.run(() => this.runUnit(unit, session));
+      session.trace = undefined;
+      const attributes = { 'unseen.command': unit.commandName, 'unseen.commands': commandsOf(unit) };
+      trace.end({ 'network.protocol.name': 'resp', ...attributes });
+    } else await this.runUnit(unit, session);
+    this.metrics.time(this.known(unit.commandName), (SYSTEM_CLOCK.monotonic() - begin) / 1_000);
+  }
+
+  private async runUnit(unit: Unit, session: Session): Promise<void> {
     try {
       assertOutside(session, unit.commandName);
       if (unit.kind === 'items') await this.runItems(unit, session);
@@ -51,10 +66,15 @@ export class Dispatcher {
       else if (session.isLockedOut) await session.caller(unit.commandName);
       if (unit.kind === 'refused') throw unit.problem;
     } catch (error) {
-      const count = unit.kind === 'items' ? unit.begins.length - 1 : 1;
-      this.fail(unit.commandName, session, toProblem(error), count);
+      this.fail(unit.commandName, session, toProblem(error), commandsOf(unit));
     }
-    this.metrics.time(this.known(unit.commandName), (SYSTEM_CLOCK.monotonic() - begin) / 1_000);
+  }
+
+  /** Begins the trace of commands on data. They share one, as they share one call on the store. */
+  private traceOf(unit: Unit, begin: number): Trace | undefined {
+    if (this.tracing === null || unit.kind === 'refused' || unit.command.kind === 'connection')
+      return undefined;
+    return this.tracing.begin(`RESP ${unit.commandName}`, begin);
   }
 
   /** Writes an error and ends the connection. */
@@ -100,8 +120,9 @@ export class Dispatcher {
     { command, commandName, begins }: ItemRun,
     calls: number,
     all: readonly ItemResult[],
-    { write }: Session,
+    session: Session,
   ): void {
+    const { write } = session;
     let failed = 0;
     let last: ProblemError | undefined;
     for (let call = 0; call < calls; call++) {
@@ -113,7 +134,7 @@ export class Dispatcher {
           failed++;
           writeProblem(write, found);
           this.metrics.count(commandName, found.code);
-          if (found !== last) this.reporter.report(found, nextRequestId());
+          if (found !== last) this.report(found, session);
           last = found;
           continue;
         }
@@ -123,10 +144,15 @@ export class Dispatcher {
     if (calls > failed) this.metrics.count(commandName, 'ok', calls - failed);
   }
 
-  private fail(commandName: string, { write }: Session, problem: ProblemError, commands: number): void {
-    for (let i = 0; i < commands; i++) writeProblem(write, problem);
+  private fail(commandName: string, session: Session, problem: ProblemError, commands: number): void {
+    for (let i = 0; i < commands; i++) writeProblem(session.write, problem);
     this.metrics.count(this.known(commandName), problem.code, commands);
-    this.reporter.report(problem, nextRequestId());
+    this.report(problem, session);
+  }
+
+  private report(problem: ProblemError, session: Session): void {
+    session.trace?.fail(problem);
+    this.reporter.report(problem, session.newIds());
   }
 
   /** The command's name in metrics. */
@@ -152,6 +178,8 @@ function assertOutside(session: Session, commandName: string): void {
   if (commandName === 'EXEC')
     throw new RespError('EXECABORT', 'MULTI is not supported: nothing was executed');
 }
+
+const commandsOf = (unit: Unit): number => (unit.kind === 'items' ? unit.begins.length - 1 : 1);
 
 /** Size of a unit's arguments in bytes. */
 function bytesOf(unit: Unit): number {

@@ -10,7 +10,6 @@ import { ProblemError } from '../errors/problem.js';
 import { Lifecycle } from '../http/lifecycle.js';
 import { toProblem } from '../http/to-problem.js';
 import { callerOf } from '../request/caller.js';
-import { nextRequestId } from '../request/context.js';
 import type { Principal } from '../request/principal.js';
 import type { Scope } from '../request/scope.js';
 import type { Session } from './session.js';
@@ -95,7 +94,7 @@ export class Gate {
     allowed: boolean,
     status: number,
   ) {
-    const call = { requestId: nextRequestId(), method: 'RESP', route: commandName, remote: session.remote };
+    const call = { ids: session.newIds(), method: 'RESP', route: commandName, remote: session.remote };
     for (const target of targets) {
       if (allowed) this.audit.adminCall(caller, { ...call, target }, status);
       else this.audit.refusedAdminCall(caller, { ...call, target }, status);

@@ -4,8 +4,9 @@ import { AuditLog } from '../auth/audit-log.js';
 import type { Authenticator } from '../auth/authenticator.js';
 import { Unauthenticated } from '../auth/unauthenticated.js';
 import type { Connection } from '../http/connection.js';
-import { nextRequestId } from '../request/context.js';
+import { nextRequestId, type RequestIds } from '../request/context.js';
 import type { Principal } from '../request/principal.js';
+import type { Trace } from '../tracing/trace.js';
 import type { WaitingClient } from '../visited-sets/waiting-leases.js';
 import { RespError } from './error-reply.js';
 import { ReplyWriter } from './reply-writer.js';
@@ -24,6 +25,8 @@ export class Session {
   inTransaction = false;
   /** Set by the connection. See WaitingClient. */
   watch: WaitingClient['watch'] = () => () => undefined;
+  /** The trace of the commands that run now. */
+  trace: Trace | undefined;
   private readonly openedAt = SYSTEM_CLOCK.monotonic();
   private principal: Principal | undefined;
   /** True if the last command without credentials was accepted. */
@@ -39,6 +42,12 @@ export class Session {
 
   get ageSeconds(): number {
     return Math.floor((SYSTEM_CLOCK.monotonic() - this.openedAt) / 1_000);
+  }
+
+  /** New ids for a log line about the commands that run now. */
+  newIds(): RequestIds {
+    const { trace } = this;
+    return { requestId: nextRequestId(), ...(trace && { traceId: trace.traceId }) };
   }
 
   /** True if commands need credentials that the connection lacks, as far as it knows. */
@@ -113,7 +122,7 @@ export class Session {
       return await answer;
     } catch (error) {
       if (error instanceof Unauthenticated) {
-        const call = { requestId: nextRequestId(), method: 'RESP', route: command, remote: this.remote };
+        const call = { ids: this.newIds(), method: 'RESP', route: command, remote: this.remote };
         this.audit.failedAuthentication(call, error.reason);
       }
       throw error;

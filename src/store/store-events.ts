@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { NO_OBSERVER, type StoreObserver, type SyncOutcome } from '#store';
+import { addCall } from '../tracing/trace.js';
 
 /** Learns what the store does, and how long its calls take. */
 export interface StoreListener extends StoreObserver {
@@ -7,7 +8,7 @@ export interface StoreListener extends StoreObserver {
   called(verb: string, ms: number): void;
 }
 
-/** Passes events of the store to the metrics. They are created later, because they need the store. */
+/** Passes events of the store to the metrics, and scripts to the trace of their request. The metrics are created later, because they need the store. */
 @Injectable()
 export class StoreEvents implements StoreListener {
   /** The metrics, once they exist. */
@@ -18,6 +19,7 @@ export class StoreEvents implements StoreListener {
   }
 
   ranScript(verb: string, ms: number): void {
+    addCall(`redis ${verb}`, ms, { 'db.system.name': 'redis', 'db.stored_procedure.name': verb });
     this.listener.ranScript(verb, ms);
   }
 

@@ -8,6 +8,7 @@ import {
   type Store,
   type Syncs,
 } from '#store';
+import { inSpan } from '../tracing/trace.js';
 import type { StoreListener } from './store-events.js';
 
 /** The verbs for a facet's calls. */
@@ -34,7 +35,7 @@ const CREDENTIALS: Verbs<Credentials> = {
   ...{ put: 'put-key', replace: 'replace-key', list: 'list-keys', delete: 'delete-key' },
 };
 
-/** The same store, which tells `listener` how long each call takes. */
+/** The same store, which tells `listener` how long each call takes. In a traced request, each call is a span. */
 export function timedStore(store: Store, listener: StoreListener): Store {
   const timed = <T extends object>(target: T, verbs: Verbs<T>, more: object = {}): T =>
     Object.create(
@@ -64,7 +65,7 @@ function callsOf<T extends object>(
       const call: Call = (...args) => {
         const begin = SYSTEM_CLOCK.monotonic();
         const ended = (): void => listener.called(verb, SYSTEM_CLOCK.monotonic() - begin);
-        const answer = method.apply(target, args);
+        const answer = inSpan(`store ${verb}`, () => method.apply(target, args));
         answer.then(ended, ended);
         return answer;
       };

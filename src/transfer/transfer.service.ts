@@ -21,7 +21,7 @@ import { toProblem } from '../http/to-problem.js';
 import { FilterLifecycle, type Described } from '../filters/filter-lifecycle.js';
 import { OpenFilters } from '../filters/open-filters.js';
 import { EXPORT_TYPES } from '../http/body.js';
-import { contextOf } from '../request/context.js';
+import { contextOf, idsOf } from '../request/context.js';
 import type { Request } from '../request/request.js';
 import { cutOffStalled } from '../http/stalled-reader.js';
 import { StreamedBody, streamLimits } from '../http/streamed-body.js';
@@ -48,7 +48,7 @@ export class TransferService {
    */
   async export(name: string, kind: FilterKind, request: Request): Promise<StreamableFile> {
     const bytes = await this.filters.withFilter(name, kind, (filter) => this.begin(filter, request));
-    const whole = this.reported(bytes, request.id);
+    const whole = this.reported(bytes, request);
     const taken = cutOffStalled(whole, this.config.streamIdleMs, () => request.raw.destroy());
     return new StreamableFile(Readable.from(taken, { objectMode: false }), {
       type: EXPORT_TYPES[0],
@@ -95,11 +95,13 @@ export class TransferService {
   }
 
   /** Logs a failure after the answer has begun, when the caller can no longer get an error answer. */
-  private async *reported<T>(parts: AsyncIterable<T>, requestId: string): AsyncGenerator<T, void, undefined> {
+  private async *reported<T>(parts: AsyncIterable<T>, request: Request): AsyncGenerator<T, void, undefined> {
     try {
       yield* parts;
     } catch (error) {
-      this.reporter.report(toProblem(error), requestId);
+      const problem = toProblem(error);
+      contextOf(request.raw).trace?.fail(problem);
+      this.reporter.report(problem, idsOf(request));
       throw error;
     }
   }

@@ -14,6 +14,7 @@ import { Config } from '../config/config.js';
 import { invalid } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 import { PORTION, turn } from '../event-loop/turn.js';
+import { inSpan } from '../tracing/trace.js';
 
 /** A batch of URLs by identity: parallel arrays of the valid URLs, and why the others are invalid. */
 export interface IdentifiedUrls {
@@ -50,7 +51,11 @@ export class UrlIdentity {
   constructor(@Inject(Config) private readonly config: Config) {}
 
   /** Computes a batch's URL keys. A long batch takes several turns of the event loop. */
-  async identify(filter: Filter, batch: readonly Discovery[]): Promise<IdentifiedUrls> {
+  identify(filter: Filter, batch: readonly Discovery[]): Promise<IdentifiedUrls> {
+    return inSpan('identity', () => this.keysOf(filter, batch));
+  }
+
+  private async keysOf(filter: Filter, batch: readonly Discovery[]): Promise<IdentifiedUrls> {
     const canonicaliser = this.canonicaliserOf(filter);
     const { maxItemBytes } = this.config;
     const keys: string[] = [];

@@ -10,6 +10,7 @@ import type { Permit } from '../request/permit.js';
 import type { Request } from '../request/request.js';
 import { Clock } from '../store/clock.token.js';
 import { Store } from '../store/store.token.js';
+import { keepingTrace } from '../tracing/trace.js';
 import { LeaseWaiters, type Lease } from './lease-waiters.js';
 
 /**
@@ -93,7 +94,8 @@ export class WaitingLeases {
     try {
       if (left.signal.aborted) return [];
       permit?.park();
-      return await this.waitersOf(filter).wait(lease, left.signal);
+      // The request that adds an entry wakes the waiters.
+      return await this.waitersOf(filter).wait(keepingTrace(lease), left.signal);
     } finally {
       cancel();
       unwatch();

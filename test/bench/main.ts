@@ -34,6 +34,7 @@ import { startGroup } from './start-rows.js';
 import { streamGroup } from './stream-rows.js';
 import { syncGroup } from './sync-rows.js';
 import { ageGroup } from './age-rows.js';
+import { traceGroup } from './trace-rows.js';
 import { turnGroup } from './turn-rows.js';
 import { waitGroup } from './wait-rows.js';
 
@@ -67,6 +68,7 @@ const GROUPS: readonly Group[] = [
   redisSingleGroup,
   respGroup,
   waitGroup,
+  traceGroup,
   overloadGroup,
   turnGroup,
 ];

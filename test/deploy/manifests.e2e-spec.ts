@@ -7,6 +7,7 @@ import { describe, expect, it } from '@jest/globals';
 import { LOG_LEVELS, readConfig } from '../../src/config/config.js';
 import { call, startApp } from '../support/app.js';
 import { startProcess } from '../support/service-process.js';
+import { settingsRead } from '../support/settings.js';
 import { statusOf } from '../support/status-of.js';
 import {
   CHART,
@@ -25,6 +26,7 @@ const SECRETS = {
   'unseen-redis/url': 'redis://:secret@redis:6379',
   'unseen-redis/password': 'secret',
   'unseen-redis/sentinel-password': 'another secret',
+  'unseen-traces/headers': 'authorization=Bearer%20secret',
 };
 /** From the end of SHUTDOWN_GRACE_MS to the end of all connections. See docs/operations.md. */
 const LAST_LINES_MS = 500;
@@ -35,12 +37,12 @@ const PERMISSION = process.allowedNodeEnvironmentFlags.has('--permission')
 
 const envOf = (name: string) => environmentOf(containerOf(name), SECRETS);
 
-/** The settings that the service reads. */
-function settings(): string[] {
-  const read = new Set<string>();
-  readConfig(new Proxy({}, { get: (_, name) => void read.add(String(name)) }));
-  return [...read].sort();
-}
+/** With these, the service reads all numbers. With the smallest body, bodies need the least room. */
+const ALL_READ = {
+  STORE: 'redis',
+  MAX_BODY_BYTES: '1024',
+  OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
+};
 
 describe('the settings in the chart', () => {
   const { properties } = SCHEMA;
@@ -56,13 +58,13 @@ describe('the settings in the chart', () => {
       ...typed.filter((name) => name !== 'POD_IP'),
       ...Object.keys(properties.settings.properties),
     ];
-    expect(places.sort()).toEqual(settings());
+    expect(places.sort()).toEqual(settingsRead());
   });
 
   it('can’t be set as extraEnv, too', () => {
     const { enum: names } = properties.extraEnv.items.properties.name.not;
     // The template sets POD_IP for ALLOWED_HOSTS.
-    expect([...names].sort()).toEqual([...settings(), 'POD_IP'].sort());
+    expect([...names].sort()).toEqual([...settingsRead(), 'POD_IP'].sort());
   });
 
   it('have the limits of the service', () => {
@@ -70,8 +72,7 @@ describe('the settings in the chart', () => {
     const numbers = Object.entries(schema.properties).filter(([, { type }]) => type === 'integer');
     expect(numbers.length).toBeGreaterThan(15);
     for (const [name, { minimum, maximum }] of numbers) {
-      // With the smallest body, bodies need the least room.
-      const env = { STORE: 'redis', MAX_BODY_BYTES: '1024', [name]: 'no number' };
+      const env = { ...ALL_READ, [name]: 'no number' };
       const limits = `must be a whole number from ${minimum} to ${maximum}`;
       expect(() => readConfig(env)).toThrow(`${name} is "no number"; it ${limits}`);
     }

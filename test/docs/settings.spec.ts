@@ -1,14 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { readConfig } from '../../src/config/config.js';
 import { rowsOf } from '../support/markdown.js';
+import { settingsRead } from '../support/settings.js';
 
 const ROWS = rowsOf('docs/settings.md', 'setting');
 
 describe('docs/settings.md', () => {
   it('has exactly the settings that the service reads', () => {
-    const read = new Set<string>();
-    readConfig(new Proxy({}, { get: (_, name) => void read.add(String(name)) }));
-    expect(ROWS.map(([name]) => name).sort()).toEqual([...read].sort());
+    expect(ROWS.map(([name]) => name).sort()).toEqual(settingsRead());
   });
 
   it('has their defaults', () => {

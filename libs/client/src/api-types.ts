@@ -1486,6 +1486,10 @@ export type Problem = {
     | 'STORE_FULL';
   detail: string;
   requestId: string;
+  /**
+   * The id of the trace, if the service sends traces
+   */
+  traceId?: string;
   errors?: Array<{
     pointer: string;
     detail: string;

@@ -87,6 +87,14 @@ docs/settings.md has one place in the values.
   value: {{ . | quote }}
 {{- end }}
 {{- end }}
+{{- with .Values.traces.endpoint }}
+- name: OTEL_EXPORTER_OTLP_ENDPOINT
+  value: {{ . | quote }}
+{{- end }}
+{{- with .Values.traces.existingSecret }}
+- name: OTEL_EXPORTER_OTLP_HEADERS
+  {{- include "unseen.secret" (list . $.Values.traces.headersKey) | nindent 2 }}
+{{- end }}
 - name: SHUTDOWN_GRACE_MS
   value: {{ toJson .Values.shutdown.graceMs | quote }}
 {{- with .Values.settings }}
