@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Added } from '../port/index.js';
+import { Database } from './database/database.js';
+import { flipRow } from './testing/flip-row.js';
 import {
   clockOf,
   createFilter,
@@ -39,6 +41,26 @@ describe('operation records', () => {
     await expect(again.counters.add(filter, batch, repeated('k', 'other'))).rejects.toMatchObject({
       code: 'IDEMPOTENCY_KEY_REUSED',
     });
+  });
+
+  it('that are damaged cause STORE_DATA_LOST, because the operation has run but its answer is unknown', async () => {
+    const store = await bench.open();
+    const filter = await createFilter(store, { semantics: 'multiset' });
+    const [batch, other] = [positions(filter, keys(10)), positions(filter, keys(10, 10))];
+    await store.counters.add(filter, batch, repeated('k'));
+    await store.close();
+    const database = Database.open(await bench.dataDir());
+    const recorded = [...database.records.getKeys({})];
+    await database.transaction(() => recorded.forEach((key) => flipRow(database, 'records', key)), true);
+    await database.close();
+    const again = await bench.open();
+    await expect(again.counters.add(filter, batch, repeated('k'))).rejects.toMatchObject({
+      code: 'STORE_DATA_LOST',
+    });
+    expect([...(await again.counters.count(filter, batch))]).toEqual(new Array(10).fill(1));
+    expect([...(await again.counters.add(filter, other, repeated('other')))]).toEqual(
+      new Array(10).fill(Added.New),
+    );
   });
 
   it("of callers' keys are kept for a day, and deleted after two", async () => {
