@@ -95,6 +95,7 @@ describe('settings', () => {
     ['STORE', 'Redis'],
     ['EMBEDDED_FSYNC', 'yes'],
     ['REDIS_CLUSTER', 'host'],
+    ['REDIS_CLUSTER', 'host:65536'],
     ['REDIS_CLUSTER', 'host:1,'],
     ['REDIS_TIMEOUT_MS', '1'],
     ['LOG_LEVEL', 'verbose'],

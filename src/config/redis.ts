@@ -14,7 +14,8 @@ const DEFAULTS = [
   ['REDIS_TLS', 'false'],
 ] as const;
 
-const NODE = /^(\[[0-9a-f:.]+\]|[^\s:/[\]]+):\d{1,5}$/i;
+const PORT = /[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5]/;
+const NODE = new RegExp(`^(\\[[0-9a-f:.]+\\]|[^\\s:/[\\]]+):(${PORT.source})$`, 'i');
 const NODES = 'host:port,host:port,…';
 
 /** Undefined if no setting names a Redis server. Throws ConfigError, without passwords in its message. */

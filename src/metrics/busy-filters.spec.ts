@@ -201,6 +201,19 @@ describe('places for filters', () => {
     expect(names()).toHaveLength(MOST_FILTERS);
   });
 
+  it('are not taken from a filter while others are free', () => {
+    use('first');
+    for (let n = 1; n < MOST_NEW_AT_ONCE; n++) {
+      use(`f${n}`);
+      filters.forget(`f${n}`);
+    }
+    use('late', 1_000);
+    expect(names()).toEqual(['first']);
+    clock.advance(HOUR_MS);
+    filters.round();
+    expect(names()).toEqual(['first', 'late']);
+  });
+
   it('are not given twice to a filter that was shown before it had calls', () => {
     for (let n = 0; n < MOST_OF_PREFIX; n++) use(`t-${n}`, 1, 't-');
     filters.offer('filter', 't-idle');

@@ -90,10 +90,12 @@ export class BusyFilters {
     if (this.newSeries.takeIdle()) this.idle.set(name, kind);
   }
 
-  /** Frees the place of a filter that no longer exists. */
+  /** Frees the place of a filter that no longer exists. It is no candidate for one either. */
   forget(name: string): void {
     this.places.delete(name);
     this.idle.delete(name);
+    const candidate = this.candidates.get(name);
+    if (candidate && this.candidates.delete(name)) this.countCandidate(candidate.prefix, -1);
   }
 
   /** Gives places to busier filters, at most once in ROUND_MS. */
@@ -108,7 +110,7 @@ export class BusyFilters {
     const busiest = [...this.candidates.values()].sort((a, b) => b.items - a.items);
     this.candidates.clear();
     this.candidatesOf.clear();
-    for (const candidate of busiest) this.replace(candidate);
+    for (const candidate of busiest) this.promote(candidate);
   }
 
   private placeOf(used: Used): Place | undefined {
@@ -130,20 +132,25 @@ export class BusyFilters {
     return this.settle(used);
   }
 
-  /** Gives a candidate the place of the least busy filter, if that is much less busy. */
-  private replace(candidate: Candidate): void {
+  /** Gives a candidate a free place, or the place of the least busy filter if that is much less busy. */
+  private promote(candidate: Candidate): void {
+    const { name, items } = candidate;
+    if (items === 0 || this.places.has(name)) return;
+    const place = this.enter(candidate) ?? this.replace(candidate);
+    if (place) place.activity = items;
+  }
+
+  private replace(candidate: Candidate): Place | undefined {
     const { name, items, prefix } = candidate;
-    if (this.places.has(name)) return;
     const isFull = this.ofPrefix(prefix) >= MOST_OF_PREFIX;
     let least: Place | undefined;
     for (const place of this.places.values()) {
       if ((!isFull || place.prefix === prefix) && !(least && least.activity <= place.activity)) least = place;
     }
-    if (!least || items === 0 || items < TIMES_BUSIER * least.activity) return;
-    if (!this.newSeries.take(prefix)) return;
+    if (!least || items < TIMES_BUSIER * least.activity || !this.newSeries.take(prefix)) return undefined;
     this.places.delete(least.name);
     this.idle.delete(name);
-    this.settle(candidate).activity = items;
+    return this.settle(candidate);
   }
 
   private settle({ kind, name, prefix }: Used): Place {
@@ -157,8 +164,12 @@ export class BusyFilters {
     if (candidate) candidate.items += items;
     else if (this.hasRoomToNote(prefix)) {
       this.candidates.set(name, { kind, name, prefix, items });
-      this.candidatesOf.set(prefix, (this.candidatesOf.get(prefix) ?? 0) + 1);
+      this.countCandidate(prefix, 1);
     }
+  }
+
+  private countCandidate(prefix: string, change: 1 | -1): void {
+    this.candidatesOf.set(prefix, (this.candidatesOf.get(prefix) ?? 0) + change);
   }
 
   private hasRoomToNote(prefix: string): boolean {

@@ -8,7 +8,7 @@ import { withClient } from '../support/redis-failover.js';
 import { startSentinel } from '../support/redis-sentinel.js';
 import { freePort, startRedis } from '../support/redis-server.js';
 import { until } from '../support/until.js';
-import { masterOf } from './failover.js';
+import { Failover, masterOf } from './failover.js';
 
 const SAFE = ['--appendonly', 'yes', '--appendfsync', 'always'];
 const NOTHING_KEPT = 'Redis keeps nothing on disk: a restart loses every filter; set appendonly yes';
@@ -104,6 +104,30 @@ describe('readiness on a cluster', () => {
     } finally {
       await store.close();
       await cluster.stop();
+    }
+  });
+
+  it('does not say so after a failover to a replica without the last writes, and when the old master comes back', async () => {
+    const failover = await Failover.start();
+    const store = await failover.open();
+    let losses = 0;
+    const ready = async () => {
+      const { ready, lost } = await store.readiness();
+      if (lost) losses++;
+      return ready;
+    };
+    try {
+      await makeFilter(store);
+      const catalogue = masterOf(CATALOGUE.filters);
+      await failover.losing(catalogue, () => makeFilter(store));
+      await until('the store is ready', ready);
+      const back = failover.rejoin(catalogue).then(() => true);
+      for (let isBack = false; !isBack;) isBack = await Promise.race([back, ready().then(() => false)]);
+      await until('the store is ready', ready);
+      expect(losses).toBe(0);
+    } finally {
+      await store.close();
+      await failover.cluster.stop();
     }
   });
 });

@@ -1,10 +1,13 @@
 import { execFile } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startApp, type TestApp } from '../support/app.js';
+import { call, freshName, startApp, type TestApp } from '../support/app.js';
 import { documentedCalls, promised } from '../support/documented-calls.js';
+import { serviceProgram } from '../support/service-program.js';
 
 const run = promisify(execFile);
 
@@ -40,5 +43,62 @@ describe.each(PAGES)('$file: the calls', ({ calls }) => {
     const { stdout } = await run('bash', ['-c', here], { timeout: 240_000, env });
     expect(stdout.trimEnd()).toMatch(promised(answer));
     id = /"id":"([^"]+)"/.exec(stdout)?.[1] ?? id;
+  });
+});
+
+describe('docs/operations.md: the runbook', () => {
+  const [, runbook = ''] =
+    /\n## Respond to alerts\n(.*?)\n## /s.exec(readFileSync('docs/operations.md', 'utf8')) ?? [];
+  const [define = ''] = /^ {4}call\(\) .*$/m.exec(runbook) ?? [];
+  const commands = new Set(
+    [...runbook.matchAll(/`((?:npx unseen|call) [^`]+)`/g)].map(([, command = '']) =>
+      command.replaceAll('\n', ' '),
+    ),
+  );
+  let app: TestApp;
+  let folder: string;
+  let program: string;
+  beforeAll(async () => {
+    app = await startApp();
+    folder = await mkdtemp(join(tmpdir(), 'unseen-runbook-'));
+    program = join(await serviceProgram(), 'cli', 'unseen.js');
+  });
+  afterAll(async () => {
+    await app.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('has commands', () => {
+    expect(commands.size).toBeGreaterThan(8);
+  });
+
+  /** A set with a sync and a queue. Some commands need it, and some delete it. */
+  async function makeSet(): Promise<{ name: string; id: string }> {
+    const name = freshName('set');
+    const path = `/v1/visited-sets/${name}`;
+    await call(app, 'POST', '/v1/visited-sets', { name, capacity: 1_000, perHost: {} });
+    const { body } = await call(app, 'POST', `${path}/syncs`, {});
+    await call(app, 'POST', `${path}/discover`, { urls: ['https://host.example/'] });
+    return { name, id: (body as { id: string }).id };
+  }
+
+  it.each([...commands])('has a command that works: %s', async (command) => {
+    const { name, id } = await makeSet();
+    const unseen = `"${process.execPath}" "${program}"`;
+    const file = join(folder, `${name}.export`);
+    const here = command
+      .replace('npx unseen', unseen)
+      .replace('…', '/v1/visited-sets/NAME')
+      .replace('/v1/filters/NAME', '/v1/filters')
+      .replace('NAME', name)
+      .replace('HOST', 'host.example')
+      .replace('ID', id)
+      .replace('FILE', file);
+    const prepare = command.includes('FILE')
+      ? `${unseen} export ${name} -o ${file} && ${unseen} drop ${name} && `
+      : '';
+    const env = { PATH: process.env.PATH, HOME: folder, UNSEEN_URL: app.url };
+    const script = `${define.replace('curl -sS', 'curl -sSf').trim()}\n${prepare}${here}`;
+    await run('bash', ['-c', script], { timeout: 240_000, env });
   });
 });

@@ -67,6 +67,10 @@ const EVERYWHERE: Partial<Record<SyncOutcome, Ending>> = {
 
 const ON_REDIS: Partial<Record<SyncOutcome, Ending>> = {
   memory: async ({ app, redis }) => {
+    // The memory of earlier syncs would be room for this one.
+    await until('Redis has freed deleted keys', async () =>
+      /lazyfree_pending_objects:0\r/.test(await redis.info('memory')),
+    );
     const filter = await Synced.filter(app, { capacity: 1_000_000 });
     const used = Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
     await redis.config('SET', 'maxmemory', String(used + 2 ** 20));

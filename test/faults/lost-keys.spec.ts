@@ -280,6 +280,21 @@ describe('the lost catalogue', () => {
     expect(await reopened(store, filter)).toEqual(KNOWN.map(() => 1));
   });
 
+  it('is STORE_DATA_LOST for an instance that has started since, even after it was asked for the usage', async () => {
+    const { filter } = await visitedSet();
+    const dump = await own.dumpBuffer(CATALOGUE.filters);
+    await own.del(CATALOGUE.filters);
+    const late = await RedisStore.open({ url: server.url, timeoutMs: 10_000 });
+    try {
+      expect(await outcome(late.usage(['t-']))).toBe('STORE_DATA_LOST');
+      expect(await outcome(late.open(filter.name, 'visited-set'))).toBe('STORE_DATA_LOST');
+      await own.restore(CATALOGUE.filters, 0, dump);
+      expect(await reopened(late, filter)).toEqual(KNOWN.map(() => 1));
+    } finally {
+      await late.close();
+    }
+  });
+
   it('hides filters from lists if only names are gone, until they are restored, and calls by name still work', async () => {
     const { filter } = await visitedSet();
     const names = CATALOGUE.names('visited-set');

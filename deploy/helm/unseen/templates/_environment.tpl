@@ -109,6 +109,13 @@ docs/settings.md has one place in the values.
   value: {{ toJson $value | trimAll "\"" | quote }}
 {{- end }}
 {{- with .Values.extraEnv }}
+{{- $names := list }}
+{{- range . }}
+{{- if has .name $names }}
+{{- fail (printf "extraEnv has a variable twice: %s" .name) }}
+{{- end }}
+{{- $names = append $names .name }}
+{{- end }}
 {{ toYaml . }}
 {{- end }}
 {{- end -}}

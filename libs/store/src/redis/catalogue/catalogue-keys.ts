@@ -63,10 +63,11 @@ export class CatalogueKeys {
 
   /**
    * Creates each key of the catalogue in its own script. While a slot moves to another node, Redis refuses a script if
-   * some of its keys don't exist.
+   * some of its keys don't exist. Throws STORE_DATA_LOST instead of replacing lost descriptions.
    */
   private async make(deadline: number): Promise<void> {
     if (this.areMade) return;
+    await this.assertWhole(deadline);
     const { filters, names, operations, unfinished, usage, syncs } = CATALOGUE;
     const { caller, made } = operations;
     const hashes = [caller.current, caller.previous, made.current, made.previous, usage];
