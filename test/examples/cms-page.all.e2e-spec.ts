@@ -14,6 +14,11 @@ const ARGS = ['--every', '86400', '--patience', '50'];
 const WIDTHS = [1_400, 800, 360];
 const OVERFLOW = 'Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)';
 
+interface Stateful {
+  readonly ariaDisabled: string | null;
+}
+const ariaDisabledOf = (buttons: unknown[]) => (buttons as Stateful[]).map((button) => button.ariaDisabled);
+
 describePage(`the page of examples/cms${why}`, () => {
   let app: TestApp;
   let example: Example;
@@ -36,6 +41,8 @@ describePage(`the page of examples/cms${why}`, () => {
 
   const button = (name: string | RegExp) => page.getByRole('button', { name });
   const said = (text: string | RegExp) => page.locator('#said').getByText(text).waitFor();
+  /** Resolves when no action is in progress. */
+  const idle = () => page.getByRole('button', { name: 'Upload', disabled: false }).waitFor();
   const upload = async (url: string, title: string): Promise<void> => {
     await page.getByLabel('URL', { exact: true }).fill(url);
     await page.getByLabel('Title', { exact: true }).fill(title);
@@ -64,6 +71,24 @@ describePage(`the page of examples/cms${why}`, () => {
     await expectSentences();
   });
 
+  it('shows that its buttons do nothing during an action, until it has shown the result', async () => {
+    const articles = (url: URL) => url.pathname === '/articles';
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    await page.route(articles, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await button('Look at the sources').click();
+    await said('The sources have 0 links, 0 of them new.');
+    const states = () => page.locator('button:visible').evaluateAll(ariaDisabledOf);
+    expect(new Set(await states())).toEqual(new Set(['true']));
+    release();
+    await idle();
+    await page.unroute(articles);
+    expect(new Set(await states())).not.toContain('true');
+  });
+
   it.each(WIDTHS)('fits a screen %d px wide, including when it asks to confirm a deletion', async (width) => {
     await page.setViewportSize({ width, height: 800 });
     expect(await page.evaluate<number>(OVERFLOW)).toBe(0);
@@ -72,6 +97,7 @@ describePage(`the page of examples/cms${why}`, () => {
     expect((await dialog.boundingBox())!.width).toBeLessThanOrEqual(width);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await dialog.waitFor({ state: 'hidden' });
+    await idle();
     for (const control of await page.locator('button:visible, input:visible, textarea:visible').all()) {
       const box = (await control.boundingBox())!;
       expect(box.x).toBeGreaterThanOrEqual(0);

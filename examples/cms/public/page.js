@@ -145,17 +145,23 @@ async function upload(form) {
   } else say(error, { isBad: true });
 }
 
-/** One action at a time: clicks during an action do nothing. */
+/** One action at a time: during an action, the page's buttons show that they do nothing. */
 let busy = false;
 async function act(what) {
   if (busy) return;
-  busy = true;
+  setBusy(true);
   try {
     await what();
     await show();
   } finally {
-    busy = false;
+    setBusy(false);
   }
+}
+
+/** Uses aria-disabled, because a disabled button would lose the focus. */
+function setBusy(now) {
+  busy = now;
+  for (const button of document.querySelectorAll('button:not(dialog button)')) button.ariaDisabled = now;
 }
 
 byId('collect').addEventListener('click', () => act(collect));
