@@ -40,6 +40,8 @@ describe('the id of a queue entry', () => {
     const text = encodeEntryId(GENERATION, id());
     expect(text).toMatch(/^[A-Za-z0-9_-]{32}$/);
     expect(encodeEntryId(GENERATION, decodeEntryId(GENERATION, text)!)).toBe(text);
+    const others = [text.slice(0, 31), text.slice(0, 6), `${text}A`, `${text}=`, ` ${text}`, `${text}\n`];
+    for (const other of others) expect(decodeEntryId(GENERATION, other)).toBeUndefined();
   });
 
   it.each([{ segment: 2 ** 32 }, { segment: -1 }, { number: 2 ** 48 }, { index: 2 ** 16 }])(

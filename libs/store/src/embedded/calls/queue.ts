@@ -14,6 +14,7 @@ import type { Engine } from '../engine/engine.js';
 import { EntryPages } from '../queue/entry-pages.js';
 import { deadLetterNumber } from '../queue/entry-ids.js';
 import { TodoQueue, type Lease } from '../queue/todo-queue.js';
+import type { QueueState } from '../filters/queue-state.js';
 import type { Session } from '../engine/session.js';
 import { isCopying, keepQueued } from '../syncs/keep.js';
 import {
@@ -200,6 +201,11 @@ export class EmbeddedQueue implements Queue {
   }
 }
 
+/** The numbers that may change in a lease that finds nothing. */
+function figuresOf({ held, dead, firstMark, leased, delayed, scheduled, lanes }: QueueState): number[] {
+  return [held, dead, firstMark, leased, delayed, scheduled, lanes];
+}
+
 /** One transaction of a lease. `more`: the lease continues in another transaction. */
 function leaseIn(
   session: Session,
@@ -211,18 +217,15 @@ function leaseIn(
   const queue = new TodoQueue(session, scope);
   let found: { entries: LeasedEntry[]; more: boolean } | undefined;
   const number = session.once({ scope, verb: LEASE, operation }, () => {
-    const { held, dead, firstMark, leased, delayed, scheduled, lanes } = scope.queue;
+    const before = figuresOf(scope.queue);
     const lease = take(queue, session.now);
     queue.flush();
     found = lease;
     if (lease.number > 0) return { answer: lease.number };
     // Even without leasing anything, the call may have dropped forgotten entries, marks and lanes, or created dead
     // letters. Entries may have come back to hosts that must wait.
-    const after = scope.queue;
-    if (after.held !== held || after.dead !== dead || after.firstMark !== firstMark) session.keep(scope);
-    else if (after.leased !== leased || after.delayed !== delayed || after.scheduled !== scheduled)
-      session.keep(scope);
-    else if (after.lanes !== lanes) session.keep(scope);
+    const after = figuresOf(scope.queue);
+    if (after.some((figure, i) => figure !== before[i])) session.keep(scope);
     return { answer: 0, unrecorded: true };
   });
   return found ?? { entries: queue.heldBy(number, session.now), more: false };
