@@ -18,17 +18,16 @@ const PATIENCE_MS = 120_000;
  */
 export async function compile(folder, { patienceMs = PATIENCE_MS } = {}) {
   const scriptOf = (name) => join(folder, `${name}.cjs`);
-  const unseen = (args, env) =>
-    promisify(execFile)(process.execPath, [RECORD, scriptOf('cli/command-line'), ...args], {
-      ...limited(patienceMs),
-      env,
-    });
+  // Not the build's own environment: under other NODE_OPTIONS, V8 would refuse the code.
+  const record = (name, args, env) =>
+    promisify(execFile)(process.execPath, [RECORD, scriptOf(name), ...args], { ...limited(patienceMs), env });
+  const unseen = (args, env) => record('cli/command-line', args, env);
   const dataDir = await mkdtemp(join(tmpdir(), 'unseen-compile-'));
   try {
     const program = [RECORD, scriptOf('main')];
     await serving(program, { dataDir, patienceMs }, (url) => unseen(['list'], { UNSEEN_URL: url }));
     await unseen(['keys', '--offline', 'list'], { DATA_DIR: dataDir });
-    await promisify(execFile)(process.execPath, [RECORD, scriptOf('tracing/open-telemetry')]);
+    await record('tracing/open-telemetry', [], {});
     for (const name of Object.keys(SCRIPTS)) await access(codePathOf(scriptOf(name)));
   } finally {
     await rm(dataDir, { recursive: true, force: true });

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Spec, Validation } from '@cyclonedx/cyclonedx-library';
-import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { assertBuilt } from '../../scripts/built.mjs';
 import { INSTALLED, titleOf } from '../support/lock-file.js';
 import { startProcess } from '../support/service-process.js';
@@ -121,7 +121,7 @@ describe('unseen sbom', () => {
       expect(packagesOf(`bundled into the ${folder}`)).toEqual(bundled.sort());
     }
     const installed = Object.entries(INSTALLED).map(([path, found]) => titleOf(path, found));
-    expect(installed).toContain('lmdb@3.5.6');
+    expect(installed).toContainEqual(expect.stringMatching(/^lmdb@\d/));
     expect(packagesOf('installed')).toEqual(installed.sort());
     const others = components.filter(
       ({ licenses }) => !PERMISSIVE.includes(licenses?.map(({ expression }) => expression).join() ?? ''),
@@ -231,9 +231,14 @@ describe('scripts/bundle.mjs', () => {
     });
   });
 
-  it('ends a service that never listens', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'unseen-bundle-'));
-    try {
+  describe('compile', () => {
+    let folder: string;
+    beforeEach(() => {
+      folder = mkdtempSync(join(tmpdir(), 'unseen-bundle-'));
+    });
+    afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+    it('ends a service that never listens', () => {
       writeFileSync(join(folder, 'main.cjs'), 'setInterval(() => {}, 1_000);');
       const code = `await script.compile(${JSON.stringify(folder)}, { patienceMs: 1 }).catch((error) => console.log(error.message));`;
       expect(using('bundle/compiled-code.mjs', code)).toEqual({
@@ -241,9 +246,28 @@ describe('scripts/bundle.mjs', () => {
         stdout: 'the service did not start: \n',
         stderr: '',
       });
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
+    });
+
+    it('runs no program with the flags of the build, under which V8 would make other code', () => {
+      const tell = `require('node:fs').writeFileSync(__filename + '.flags', process.env.NODE_OPTIONS ?? 'none');`;
+      const scripts = {
+        main: `process.on('SIGTERM', () => process.exit());
+          setInterval(() => {}, 1_000);
+          console.log('is listening on http://127.0.0.1:1');`,
+        'cli/command-line': `require('./offline-keys.cjs'); exports.runCommandLine = async () => {};`,
+        'cli/offline-keys': '',
+        'tracing/open-telemetry': '',
+      };
+      const paths = Object.entries(scripts).map(([name, code]) => {
+        const path = join(folder, `${name}.cjs`);
+        mkdirSync(join(path, '..'), { recursive: true });
+        writeFileSync(path, `${tell} ${code}`);
+        return path;
+      });
+      const code = `process.env.NODE_OPTIONS = '--no-warnings'; await script.compile(${JSON.stringify(folder)});`;
+      expect(using('bundle/compiled-code.mjs', code)).toEqual({ status: 0, stdout: '', stderr: '' });
+      expect(paths.map((path) => readFileSync(`${path}.flags`, 'utf8'))).toEqual(paths.map(() => 'none'));
+    });
   });
 });
 
