@@ -1,8 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import {
+  closeSync,
   copyFileSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -127,6 +130,20 @@ describe('unseen sbom', () => {
       ({ licenses }) => !PERMISSIVE.includes(licenses?.map(({ expression }) => expression).join() ?? ''),
     );
     expect(others).toEqual([]);
+  });
+
+  it('says why stdout takes no output', () => {
+    // Only Linux has this device.
+    if (!existsSync('/dev/full')) return;
+    const full = openSync('/dev/full', 'w');
+    const { status, stderr } = spawnSync(process.execPath, ['dist/service/cli/unseen.js', 'sbom'], {
+      stdio: ['ignore', full, 'pipe'],
+    });
+    closeSync(full);
+    expect([status, stderr.toString()]).toEqual([
+      2,
+      expect.stringMatching(/^unseen: cannot write the results: ENOSPC/),
+    ]);
   });
 
   it.each([
