@@ -69,7 +69,9 @@ describe('the built service', () => {
 
   it('starts from compiled code', () => {
     const { status, stdout, stderr } = node(...WATCHED, 'dist/service/cli/unseen.js', '--version');
-    expect([status, stdout, stderr]).toEqual([0, expect.stringMatching(/^\d/), 'accepted']);
+    expect([status, stdout]).toEqual([0, expect.stringMatching(/^\d/)]);
+    if (stderr !== 'accepted')
+      throw new Error('no code for this Node.js is accepted: run npm run build with it');
   });
 
   it('names the source files in stack traces, with --enable-source-maps', () => {
