@@ -74,6 +74,20 @@ describe('the built service', () => {
       throw new Error('no code for this Node.js is accepted: run npm run build with it');
   });
 
+  it('loads OpenTelemetry from compiled code', async () => {
+    const settings = {
+      ...{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', OTEL_TRACES_SAMPLER: 'always_off' },
+      NODE_OPTIONS: WATCHED.join(' '),
+    };
+    const service = await startProcess(settings, { main: 'dist/service/main.js' });
+    try {
+      await service.url();
+      expect(service.stderr()).toBe('acceptedaccepted');
+    } finally {
+      await service.clean();
+    }
+  });
+
   it('names the source files in stack traces, with --enable-source-maps', () => {
     const tell = `process.stderr.write = () => process.stdout.write(new Error('a message').stack);`;
     const flags = ['--enable-source-maps', '--import', `data:text/javascript,${encodeURIComponent(tell)}`];
@@ -183,6 +197,14 @@ describe('a bundled script', () => {
     expect(start()).toEqual({ status: 0, stdout: 'one two\n', stderr: 'acceptedaccepted' });
   });
 
+  it('runs from the compiled code, even if it sets flags of V8 before it requires the other', () => {
+    const source = readFileSync(at('script.cjs'), 'utf8');
+    writeFileSync(at('script.cjs'), `require('node:v8').setFlagsFromString('--no-opt'); ${source}`);
+    for (const name of ['script.code', 'other.code']) rmSync(at(name));
+    expect(node(RECORD, at('script.cjs'))).toMatchObject({ status: 0, stdout: 'one two\n' });
+    expect(start()).toEqual({ status: 0, stdout: 'one two\n', stderr: 'acceptedaccepted' });
+  });
+
   const change = (edit: (bytes: Buffer) => Buffer): void =>
     writeFileSync(at('script.code'), edit(readFileSync(at('script.code'))));
 
@@ -270,7 +292,8 @@ describe('scripts/bundle.mjs', () => {
     it('runs no program with the flags of the build, under which V8 would make other code', () => {
       const tell = `require('node:fs').writeFileSync(__filename + '.flags', process.env.NODE_OPTIONS ?? 'none');`;
       const scripts = {
-        main: `process.on('SIGTERM', () => process.exit());
+        main: `require('./tracing/open-telemetry.cjs');
+          process.on('SIGTERM', () => process.exit());
           setInterval(() => {}, 1_000);
           console.log('is listening on http://127.0.0.1:1');`,
         'cli/command-line': `require('./offline-keys.cjs'); exports.runCommandLine = async () => {};`,
