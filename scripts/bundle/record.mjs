@@ -8,8 +8,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import v8 from 'node:v8';
 import { checksums, codePathOf, run, scriptOf } from './load.mjs';
 
-// V8 refuses code that was stored under other flags. So the flags of a program wait until its scripts are stored that it
-// loads before it sets them.
+// V8 refuses code that was stored under other flags than it is loaded under. So a program's flags are set only before its
+// scripts are stored that it loaded under them.
 const { setFlagsFromString } = v8;
 const flags = [];
 v8.setFlagsFromString = (more) => flags.push(more);
