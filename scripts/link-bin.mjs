@@ -7,8 +7,8 @@ import { join } from 'node:path';
 
 const bin = join(import.meta.dirname, '..', 'node_modules', '.bin');
 await mkdir(bin, { recursive: true });
-// A script, because not every Node.js accepts a module without an ending. Node doesn't wait for promises of a script, so
-// it would exit with 0 if the command never ended. A command that ends sets the status.
+// A script, because not every Node.js accepts a module without a file extension. If a command never ended, a script would
+// exit with 0, so this sets another status first. A command that ends sets its own.
 const program = `#!/usr/bin/env node
 process.exitCode = 13;
 void import('../../scripts/built.mjs').then(({ exitUnlessBuilt }) => {

@@ -34,7 +34,7 @@ const BUILT = join('scripts', 'built.mjs');
 const PROGRAM = 'dist/service/cli/unseen.js';
 const PAGE = 'dist/dashboard/index.html';
 const LINK = 'node_modules/.bin/unseen';
-/** Lets Node.js treat a file without an ending as a script, as Node.js 22.6 does. */
+/** Lets Node.js treat a file without an extension as a script, as Node.js 22.6 does. */
 const OTHER_NODE = { ...process.env, NODE_OPTIONS: '--no-experimental-detect-module' };
 
 describe('without a build', () => {
