@@ -7,11 +7,14 @@ import { join } from 'node:path';
 
 const bin = join(import.meta.dirname, '..', 'node_modules', '.bin');
 await mkdir(bin, { recursive: true });
-// A module, so that Node exits with 13 if the command never ends. In a script, `import()` would make that a success.
+// A script, because not every Node.js accepts a module without a file extension. If a command never ended, a script would
+// exit with 0, so this sets another status first. A command that ends sets its own.
 const program = `#!/usr/bin/env node
-import { exitUnlessBuilt } from '../../scripts/built.mjs';
-exitUnlessBuilt();
-await import('../../dist/service/cli/unseen.js');
+process.exitCode = 13;
+void import('../../scripts/built.mjs').then(({ exitUnlessBuilt }) => {
+  exitUnlessBuilt();
+  return import('../../dist/service/cli/unseen.js');
+});
 `;
 const path = join(bin, 'unseen');
 // A copied checkout may share the old file with another one.

@@ -10,6 +10,8 @@ import { codePathOf } from './load.mjs';
 const RECORD = join(import.meta.dirname, 'record.mjs');
 /** Each program takes less than a second. */
 const PATIENCE_MS = 120_000;
+/** Lets the service load OpenTelemetry, and send nothing. */
+const TRACES = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', OTEL_TRACES_SAMPLER: 'always_off' };
 
 /**
  * Lets the bundled scripts in `folder` start from compiled code. Runs each of them once, because V8 compiles functions
@@ -28,7 +30,6 @@ export async function compile(folder, { patienceMs = PATIENCE_MS } = {}) {
     const program = [RECORD, scriptOf('main')];
     await serving(program, { dataDir, patienceMs }, (url) => unseen(['list'], { UNSEEN_URL: url }));
     await unseen(['keys', '--offline', 'list'], { DATA_DIR: dataDir });
-    await promisify(execFile)(process.execPath, [RECORD, scriptOf('tracing/open-telemetry')]);
     for (const name of Object.keys(SCRIPTS)) await access(codePathOf(scriptOf(name)));
   } finally {
     await rm(dataDir, { recursive: true, force: true });
@@ -41,7 +42,7 @@ const limited = (patienceMs) => ({ timeout: patienceMs, killSignal: 'SIGKILL' })
 async function serving(args, { dataDir, patienceMs }, use) {
   const service = spawn(process.execPath, args, {
     ...limited(patienceMs),
-    env: { PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'warn' },
+    env: { PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...TRACES },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(service, 'exit');

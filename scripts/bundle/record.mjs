@@ -8,8 +8,11 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import v8 from 'node:v8';
 import { checksums, codePathOf, run, scriptOf } from './load.mjs';
 
-// V8 refuses code that was compiled under other flags.
-v8.setFlagsFromString = () => undefined;
+// V8 refuses code that was stored under other flags than it is loaded under. So a program's flags are set only before its
+// scripts are stored that it loaded under them.
+const { setFlagsFromString } = v8;
+const flags = [];
+v8.setFlagsFromString = (more) => flags.push(more);
 const [script = ''] = process.argv.splice(2, 1);
 process.argv[1] = resolve(script);
 await record(pathToFileURL(script)).runCommandLine?.();
@@ -18,7 +21,11 @@ function record(url) {
   const path = fileURLToPath(url);
   const source = readFileSync(path);
   const script = scriptOf(path, source);
-  process.on('exit', () => write(codePathOf(path), source, script.createCachedData()));
+  const loadedUnder = [...flags];
+  process.on('exit', () => {
+    loadedUnder.forEach((some) => setFlagsFromString(some));
+    write(codePathOf(path), source, script.createCachedData());
+  });
   return run(script, path, record);
 }
 

@@ -83,6 +83,32 @@ describe('the bill of materials', () => {
     ]);
   });
 
+  it('has a package once that is installed twice, with what either needs', () => {
+    bundles();
+    manifest('unseen', '1.0.0', { dependencies: { a: '1', b: '1', c: '1' } });
+    for (const [name, version] of [
+      ['a', '1.0.0'],
+      ['b', '2.0.0'],
+    ] as const) {
+      manifest(name, '1.0.0', { dependencies: { c: '2' } });
+      manifest(`${name}/node_modules/c`, '2.0.0', { dependencies: { d: '*' } });
+      manifest(`${name}/node_modules/d`, version);
+    }
+    manifest('c', '1.0.0');
+    expect(listed().sort()).toEqual([
+      'a@1.0.0: installed',
+      'b@1.0.0: installed',
+      'c@1.0.0: installed',
+      'c@2.0.0: installed',
+      'd@1.0.0: installed',
+      'd@2.0.0: installed',
+    ]);
+    expect(bill().dependencies).toContainEqual({
+      ref: 'pkg:npm/c@2.0.0',
+      dependsOn: ['pkg:npm/d@1.0.0', 'pkg:npm/d@2.0.0'],
+    });
+  });
+
   it('leaves out missing binaries for other platforms', () => {
     bundles();
     // npm lists optional dependencies in both.

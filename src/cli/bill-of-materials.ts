@@ -56,14 +56,16 @@ export function billOfMaterials(root = packageFolder()): object {
 class Bill {
   private readonly components = new Map<
     string,
-    { readonly component: Component; readonly parts: string[] }
+    { readonly component: Component; readonly parts: Set<string> }
   >();
   private readonly dependencies = new Map<string, Set<string>>();
+  /** The installed packages' folders: two copies of a package may find different versions of what they need. */
+  private readonly folders = new Set<string>();
 
   add(component: Component, part: string): void {
     const known = this.components.get(component.purl);
-    if (known) known.parts.push(part);
-    else this.components.set(component.purl, { component, parts: [part] });
+    if (known) known.parts.add(part);
+    else this.components.set(component.purl, { component, parts: new Set([part]) });
   }
 
   dependsOn({ purl }: Component, others: readonly Component[]): void {
@@ -74,11 +76,12 @@ class Bill {
 
   /** Adds the packages that a package in a folder needs, directly or not. */
   addInstalled(folder: string, component: Component): void {
+    this.folders.add(folder);
     this.dependsOn(component, []);
     for (const needed of foldersOfDependencies(folder)) {
       const other = componentOf(manifestIn(needed), 'library');
       this.dependsOn(component, [other]);
-      if (this.dependencies.has(other.purl)) continue;
+      if (this.folders.has(needed)) continue;
       this.add(other, INSTALLED);
       this.addInstalled(needed, other);
     }
@@ -87,7 +90,7 @@ class Bill {
   content(): object {
     const components = [...this.components.values()].map(({ component, parts }) => ({
       ...referred(component),
-      properties: parts.map((value) => ({ name: 'unseen:part', value })),
+      properties: [...parts].map((value) => ({ name: 'unseen:part', value })),
     }));
     const dependencies = [...this.dependencies].map(([ref, refs]) => ({ ref, dependsOn: [...refs] }));
     return { components, dependencies };

@@ -53,7 +53,7 @@ const SOURCES = 'files, URLs, or - for stdin, with lines, sitemaps or sitemap in
 /** All commands of `unseen`. */
 export function commandTree(interruption: Interruption, outcome: Outcome): Command {
   const program = new Command('unseen');
-  /** Prints the help or the version. `flush` throws if this fails. */
+  /** Prints a text without a service. `flush` throws if this fails. */
   const print = (text: string) => {
     const output = new Output(process.stdout);
     outcome.flush = () => output.flush();
@@ -93,7 +93,7 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
   program
     .command('sbom')
     .description('print the bill of materials of this installation: its packages, as CycloneDX')
-    .action(() => void process.stdout.write(`${JSON.stringify(billOfMaterials(), undefined, 2)}\n`));
+    .action(() => print(`${JSON.stringify(billOfMaterials(), undefined, 2)}\n`));
 
   addSets(program, run);
   addTransfers(program, run);

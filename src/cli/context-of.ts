@@ -42,8 +42,8 @@ export function contextOf(
 }
 
 /**
- * Fails immediately if the service is unavailable now. Later calls wait for it. With a full disk, the service isn't
- * ready, but still reads and deletes.
+ * Fails soon if the service is unavailable now. Later calls wait for it. With a full disk, the service isn't ready, but
+ * still reads and deletes. So a read decides, which the client retries for two seconds.
  */
 export async function assertAvailable({ client, url, interruption: { soft } }: Context): Promise<void> {
   try {

@@ -14,6 +14,7 @@ import { CreateKeyDto } from '../auth/key.dto.js';
 import type { ListedKeyView } from '../auth/key.view.js';
 import { KeysService } from '../auth/keys.service.js';
 import { Exit, UsageError } from './ending.js';
+import { Output } from './terminal/output.js';
 
 /** A command for keys. The key is validated like the key in a request. */
 export type OfflineKeys =
@@ -46,19 +47,21 @@ export async function offlineKeys(command: OfflineKeys): Promise<Failure | undef
 async function manage(command: OfflineKeys, config: Config): Promise<void> {
   if (command.verb !== 'create') await assertData(config);
   const store = await openStore(config);
+  const output = new Output(process.stdout);
   try {
     const audit = new AuditLog(createLogger(config, destination({ dest: 2, sync: true })));
     const keys = new KeysService(new ApiKeys(store.credentials, SYSTEM_CLOCK), audit, store, SYSTEM_CLOCK);
     const manager = { id: 'cli', name: operatorName() };
     if (command.verb === 'list') {
-      for (const key of (await keys.list()).keys) process.stdout.write(`${line(key)}\n`);
+      for (const key of (await keys.list()).keys) await output.write(`${line(key)}\n`);
     } else if (command.verb === 'revoke') {
       await keys.revoke(command.id, manager);
     } else {
       const dto = validateShallow(CreateKeyDto, command.key);
       const { key } = await keys.create(dto, manager);
-      process.stdout.write(`${key}\n`);
+      await output.write(`${key}\n`);
     }
+    await output.flush();
   } finally {
     await store.close();
   }

@@ -226,11 +226,13 @@ describe('the command line', () => {
     expect(dead).toMatchObject([{ url: urlAt(1), reason: 'exit status 7: no such page' }]);
   });
 
-  it.each([['--help'], ['--version'], ['sync', '--help'], ['list']])(
+  it.each([['--help'], ['--version'], ['sync', '--help'], ['list'], ['keys', '--offline', 'list']])(
     'says why stdout takes no output from %s, and nothing if its reader has gone',
     async (...args) => {
       await client.visitedSet('unwritten').create({ capacity: 10 });
-      const env = { UNSEEN_URL: app.url, HOME: folder };
+      const env = { UNSEEN_URL: app.url, HOME: folder, DATA_DIR: join(folder, 'offline') };
+      const key = ['keys', '--offline', 'create', '--name', 'a', '--scope', 'read'];
+      expect(await runCommand(key, { env })).toMatchObject({ code: 0 });
       const full = await open('/dev/full', 'w').catch(() => undefined);
       // Only Linux has this device.
       if (full) {

@@ -34,6 +34,8 @@ const BUILT = join('scripts', 'built.mjs');
 const PROGRAM = 'dist/service/cli/unseen.js';
 const PAGE = 'dist/dashboard/index.html';
 const LINK = 'node_modules/.bin/unseen';
+/** Lets Node.js treat a file without an extension as a script, as Node.js 22.6 does. */
+const OTHER_NODE = { ...process.env, NODE_OPTIONS: '--no-experimental-detect-module' };
 
 describe('without a build', () => {
   it.each<[string, string, readonly string[]]>([
@@ -46,7 +48,11 @@ describe('without a build', () => {
   ])('%s says in one line which command builds', async (_, program, args) => {
     await take('package.json', 'package-lock.json', BUILT, 'scripts/audit.mjs', 'scripts/bundle');
     expect(await run('link-bin.mjs')).toBe(0);
-    const { status, stdout, stderr } = spawnSync(program, args, { cwd: folder, encoding: 'utf8' });
+    const { status, stdout, stderr } = spawnSync(program, args, {
+      cwd: folder,
+      encoding: 'utf8',
+      env: OTHER_NODE,
+    });
     expect([status, stdout, stderr]).toEqual([
       1,
       '',
@@ -63,7 +69,10 @@ it('npx unseen exits with 13 if the command never ends', async () => {
   await put('dist/service/cli/command-line.js', 'export const runCommandLine = () => new Promise(() => {});');
   expect(await run('link-bin.mjs')).toBe(0);
   for (const program of [LINK, PROGRAM]) {
-    const { status, stdout } = spawnSync(process.execPath, [join(folder, program)], { encoding: 'utf8' });
+    const { status, stdout } = spawnSync(process.execPath, [join(folder, program)], {
+      encoding: 'utf8',
+      env: OTHER_NODE,
+    });
     expect([program, status, stdout]).toEqual([program, 13, '']);
   }
 });

@@ -1,8 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import {
+  closeSync,
   copyFileSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -11,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Spec, Validation } from '@cyclonedx/cyclonedx-library';
-import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { assertBuilt } from '../../scripts/built.mjs';
 import { INSTALLED, titleOf } from '../support/lock-file.js';
 import { startProcess } from '../support/service-process.js';
@@ -66,7 +69,23 @@ describe('the built service', () => {
 
   it('starts from compiled code', () => {
     const { status, stdout, stderr } = node(...WATCHED, 'dist/service/cli/unseen.js', '--version');
-    expect([status, stdout, stderr]).toEqual([0, expect.stringMatching(/^\d/), 'accepted']);
+    expect([status, stdout]).toEqual([0, expect.stringMatching(/^\d/)]);
+    if (stderr !== 'accepted')
+      throw new Error('no code for this Node.js is accepted: run npm run build with it');
+  });
+
+  it('loads OpenTelemetry from compiled code', async () => {
+    const settings = {
+      ...{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', OTEL_TRACES_SAMPLER: 'always_off' },
+      NODE_OPTIONS: WATCHED.join(' '),
+    };
+    const service = await startProcess(settings, { main: 'dist/service/main.js' });
+    try {
+      await service.url();
+      expect(service.stderr()).toBe('acceptedaccepted');
+    } finally {
+      await service.clean();
+    }
   });
 
   it('names the source files in stack traces, with --enable-source-maps', () => {
@@ -121,12 +140,26 @@ describe('unseen sbom', () => {
       expect(packagesOf(`bundled into the ${folder}`)).toEqual(bundled.sort());
     }
     const installed = Object.entries(INSTALLED).map(([path, found]) => titleOf(path, found));
-    expect(installed).toContain('lmdb@3.5.6');
+    expect(installed).toContainEqual(expect.stringMatching(/^lmdb@\d/));
     expect(packagesOf('installed')).toEqual(installed.sort());
     const others = components.filter(
       ({ licenses }) => !PERMISSIVE.includes(licenses?.map(({ expression }) => expression).join() ?? ''),
     );
     expect(others).toEqual([]);
+  });
+
+  it('says why stdout takes no output', () => {
+    // Only Linux has this device.
+    if (!existsSync('/dev/full')) return;
+    const full = openSync('/dev/full', 'w');
+    const { status, stderr } = spawnSync(process.execPath, ['dist/service/cli/unseen.js', 'sbom'], {
+      stdio: ['ignore', full, 'pipe'],
+    });
+    closeSync(full);
+    expect([status, stderr.toString()]).toEqual([
+      2,
+      expect.stringMatching(/^unseen: cannot write the results: ENOSPC/),
+    ]);
   });
 
   it.each([
@@ -161,6 +194,14 @@ describe('a bundled script', () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   it('runs from the compiled code, and so do the scripts that it requires', () => {
+    expect(start()).toEqual({ status: 0, stdout: 'one two\n', stderr: 'acceptedaccepted' });
+  });
+
+  it('runs from the compiled code, even if it sets flags of V8 before it requires the other', () => {
+    const source = readFileSync(at('script.cjs'), 'utf8');
+    writeFileSync(at('script.cjs'), `require('node:v8').setFlagsFromString('--no-opt'); ${source}`);
+    for (const name of ['script.code', 'other.code']) rmSync(at(name));
+    expect(node(RECORD, at('script.cjs'))).toMatchObject({ status: 0, stdout: 'one two\n' });
     expect(start()).toEqual({ status: 0, stdout: 'one two\n', stderr: 'acceptedaccepted' });
   });
 
@@ -231,9 +272,14 @@ describe('scripts/bundle.mjs', () => {
     });
   });
 
-  it('ends a service that never listens', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'unseen-bundle-'));
-    try {
+  describe('compile', () => {
+    let folder: string;
+    beforeEach(() => {
+      folder = mkdtempSync(join(tmpdir(), 'unseen-bundle-'));
+    });
+    afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+    it('ends a service that never listens', () => {
       writeFileSync(join(folder, 'main.cjs'), 'setInterval(() => {}, 1_000);');
       const code = `await script.compile(${JSON.stringify(folder)}, { patienceMs: 1 }).catch((error) => console.log(error.message));`;
       expect(using('bundle/compiled-code.mjs', code)).toEqual({
@@ -241,9 +287,29 @@ describe('scripts/bundle.mjs', () => {
         stdout: 'the service did not start: \n',
         stderr: '',
       });
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
+    });
+
+    it('runs no program with the flags of the build, under which V8 would make other code', () => {
+      const tell = `require('node:fs').writeFileSync(__filename + '.flags', process.env.NODE_OPTIONS ?? 'none');`;
+      const scripts = {
+        main: `require('./tracing/open-telemetry.cjs');
+          process.on('SIGTERM', () => process.exit());
+          setInterval(() => {}, 1_000);
+          console.log('is listening on http://127.0.0.1:1');`,
+        'cli/command-line': `require('./offline-keys.cjs'); exports.runCommandLine = async () => {};`,
+        'cli/offline-keys': '',
+        'tracing/open-telemetry': '',
+      };
+      const paths = Object.entries(scripts).map(([name, code]) => {
+        const path = join(folder, `${name}.cjs`);
+        mkdirSync(join(path, '..'), { recursive: true });
+        writeFileSync(path, `${tell} ${code}`);
+        return path;
+      });
+      const code = `process.env.NODE_OPTIONS = '--no-warnings'; await script.compile(${JSON.stringify(folder)});`;
+      expect(using('bundle/compiled-code.mjs', code)).toEqual({ status: 0, stdout: '', stderr: '' });
+      expect(paths.map((path) => readFileSync(`${path}.flags`, 'utf8'))).toEqual(paths.map(() => 'none'));
+    });
   });
 });
 
