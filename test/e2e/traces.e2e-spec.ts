@@ -241,6 +241,8 @@ describe.each(STORES)('a traced service on the $store store', ({ store, scripts 
     const request = 'POST /v1/visited-sets/:name/queue/lease';
     // The first attempt, one when the wait began, and the one that finds the URL.
     expect(treeOf(spans).filter((line) => line === `${request} > store lease`).length).toBeGreaterThan(2);
+    // All waiting leases share the watch of the queue. It belongs to none of them.
+    expect(treeOf(spans).filter((line) => line.startsWith(`${request} > redis`))).toEqual([]);
     expect((await collector.trace(adding.traceId)).map(({ name }) => name)).not.toContain('store lease');
   });
 
