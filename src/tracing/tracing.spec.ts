@@ -31,6 +31,7 @@ describe('traces', () => {
           messages.push({ traces, taken, refused });
           if (isAtOnce) taken();
         }),
+      giveUp: () => undefined,
     };
     const limits = { queueSpans: 2_000, delayMs: LONG_MS, timeoutMs: LONG_MS };
     tracing = new Tracing(telemetry, limits, (error) => failures.push(error));

@@ -459,6 +459,25 @@ describe('a service', () => {
     expect([await service.exit(), service.stderr()]).toEqual([0, '']);
   });
 
+  it('gives up a message that its collector answers without end, and closes its connection', async () => {
+    const collector = await collect();
+    let closed = 0;
+    collector.answer = (response) => {
+      // Data restart the timeout of an idle connection, so that one never passes.
+      const beat = setInterval(() => response.write('x'), 10);
+      response.on('close', () => {
+        clearInterval(beat);
+        closed++;
+      });
+    };
+    const service = await start({ ...collector.settings, OTEL_EXPORTER_OTLP_TIMEOUT: '1000' });
+    await send((await service.url()) + SETS);
+    await until('the connection is closed', () => Promise.resolve(closed > 0));
+    const line = (): unknown => linesOf(service).find(({ msg }) => String(msg).includes('takes no traces'));
+    await until('it logs the loss', () => Promise.resolve(line() !== undefined));
+    expect(line()).toMatchObject({ err: { message: expect.stringMatching(/time/) } });
+  });
+
   it.each<[string, Collector['answer']]>([
     ['nonsense', (response) => response.end('\xff\xff\xff\xff')],
     ['an error', (response) => response.writeHead(400).end('no')],
