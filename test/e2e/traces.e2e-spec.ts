@@ -399,6 +399,18 @@ describe('a service', () => {
     });
   });
 
+  it('names methods as the conventions of OpenTelemetry do', async () => {
+    const collector = await collect();
+    const service = await start(collector.settings);
+    await fetch((await service.url()) + SETS, { method: 'PROPFIND' });
+    const { attributes } = await collector.span('HTTP');
+    expect(attributes).toMatchObject({
+      'http.request.method': '_OTHER',
+      'http.request.method_original': 'PROPFIND',
+      'http.response.status_code': 405,
+    });
+  });
+
   it('sends the spans that wait when it stops', async () => {
     const collector = await collect();
     const patient = { OTEL_BSP_SCHEDULE_DELAY: '600000', SHUTDOWN_GRACE_MS: '600000' };
