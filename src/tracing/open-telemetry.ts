@@ -29,7 +29,7 @@ import type { TracingSettings } from './settings.js';
 import type { Origin, Trace } from './trace.js';
 import type { Telemetry } from './tracing.js';
 
-/** The W3C asks for at least this many characters. A caller could send 16 KiB, and each of its spans would have them. */
+/** The W3C asks for at least this many characters. A caller could send 16 KiB, and each of its spans would have it. */
 const MOST_STATE = 512;
 
 const KINDS = { server: SpanKind.SERVER, internal: SpanKind.INTERNAL, client: SpanKind.CLIENT };

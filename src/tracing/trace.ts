@@ -85,7 +85,7 @@ export class Trace {
     if (request) this.add('admission wait', 'internal', 0, request.began - this.toEpoch);
   }
 
-  /** The caller gets an error. The first one counts. Errors of callers, such as 429, don't mark the request as failed. */
+  /** The caller gets an error. The first one counts. Errors of callers, such as 429, don't mark the trace as failed. */
   fail({ code, httpStatus }: { readonly code: string; readonly httpStatus: number }): void {
     this.error ??= code;
     this.isFault ||= httpStatus >= 500;

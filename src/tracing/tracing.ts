@@ -17,8 +17,8 @@ export interface Telemetry {
   /** Rejects if the collector has not taken the spans. */
   send(traces: readonly Trace[]): Promise<void>;
   /**
-   * Ends the message that is being sent. The exporter's timeout covers neither an endless connect nor an endless answer,
-   * and after 30 such messages it would send no more.
+   * Ends the message that is being sent. The exporter's timeout covers neither an endless connect nor an endless
+   * answer, and after 30 such messages it would send no more.
    */
   giveUp(): void;
 }
