@@ -88,7 +88,11 @@ describe('the settings of traces', () => {
     [{ OTEL_SDK_DISABLED: '1' }, /OTEL_SDK_DISABLED is "1"; it must be one of true, false/],
     [{ OTEL_TRACES_EXPORTER: 'zipkin' }, /OTEL_TRACES_EXPORTER is "zipkin"; it must be one of otlp, none/],
     [{ OTEL_TRACES_SAMPLER: 'xray' }, /OTEL_TRACES_SAMPLER is "xray"; it must be one of always_on/],
-    [{ OTEL_TRACES_SAMPLER_ARG: '1.5' }, /OTEL_TRACES_SAMPLER_ARG is "1.5"; it must be a number from 0 to 1/],
+    [
+      { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '1.5' },
+      /OTEL_TRACES_SAMPLER_ARG is "1.5"; it must be a number from 0 to 1/,
+    ],
+    [{ OTEL_TRACES_SAMPLER_ARG: '0.01' }, /OTEL_TRACES_SAMPLER_ARG is set, but has no effect without/],
     [{ OTEL_BSP_MAX_QUEUE_SIZE: '1' }, /OTEL_BSP_MAX_QUEUE_SIZE is "1"; it must be a whole number from 512/],
     [{ OTEL_BSP_SCHEDULE_DELAY: '-1' }, /OTEL_BSP_SCHEDULE_DELAY is "-1"; it must be a whole number from 0/],
   ])('are refused with a reason: %j', (env, message) => {

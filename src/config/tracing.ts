@@ -31,13 +31,21 @@ export function tracingSettings(read: SettingReader): TracingSettings | undefine
     timeoutMs: read.whole('OTEL_EXPORTER_OTLP_TIMEOUT', 10_000, 1, 600_000),
     compression: read.oneOf('OTEL_EXPORTER_OTLP_COMPRESSION', ['none', 'gzip'], 'none'),
     tls: tlsOf(read),
-    sampler: read.oneOf('OTEL_TRACES_SAMPLER', SAMPLERS, 'parentbased_always_on'),
-    ratio: read.share('OTEL_TRACES_SAMPLER_ARG', 1),
+    ...samplerOf(read),
     serviceName: read.text('OTEL_SERVICE_NAME', named),
     resource,
     queueSpans: read.whole('OTEL_BSP_MAX_QUEUE_SIZE', 2_048, 512, 1_000_000),
     delayMs: read.whole('OTEL_BSP_SCHEDULE_DELAY', 5_000, 0, 600_000),
   };
+}
+
+function samplerOf(read: SettingReader): Pick<TracingSettings, 'sampler' | 'ratio'> {
+  const sampler = read.oneOf('OTEL_TRACES_SAMPLER', SAMPLERS, 'parentbased_always_on');
+  // With a share of 0.01 and the default sampler, the service would send all traces.
+  if (!sampler.endsWith('traceidratio')) {
+    read.refuseWithout('OTEL_TRACES_SAMPLER_ARG', 'OTEL_TRACES_SAMPLER=[parentbased_]traceidratio', '1');
+  }
+  return { sampler, ratio: read.share('OTEL_TRACES_SAMPLER_ARG', 1) };
 }
 
 /** The URL that gets the traces. The path of a general endpoint has no signal yet. */

@@ -12,6 +12,9 @@ export interface TracedRequest {
   readonly arrived: number;
 }
 
+/** The methods that OpenTelemetry's conventions know. They call the others `_OTHER`, in a span `HTTP`. */
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH', 'QUERY'];
+
 const CLIENT_LEFT = { code: 'client_left', httpStatus: 0 };
 
 /** Begins a request's trace, which ends with its exchange. */
@@ -21,13 +24,16 @@ export function beginTrace(
   ends: ((answered: boolean) => void)[],
 ): Trace {
   const { method = '' } = request;
-  const trace = tracing.begin(route === undefined ? method : `${method} ${route}`, arrived, request.headers);
+  const isKnown = METHODS.includes(method);
+  const verb = isKnown ? method : 'HTTP';
+  const trace = tracing.begin(route === undefined ? verb : `${verb} ${route}`, arrived, request.headers);
   if (!trace.isSampled) return trace;
   ends.push((answered) => {
     if (!answered) trace.fail(CLIENT_LEFT);
     const { headersSent, statusCode } = response;
     trace.end({
-      'http.request.method': method,
+      'http.request.method': isKnown ? method : '_OTHER',
+      ...(!isKnown && { 'http.request.method_original': method }),
       ...(route !== undefined && { 'http.route': route }),
       ...(headersSent && { 'http.response.status_code': statusCode }),
     });

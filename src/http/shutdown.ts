@@ -14,8 +14,8 @@ const PART_FOR_TRACES = 0.2;
 
 /**
  * Stops accepting requests, and gives requests in flight at most `graceMs` to finish. Then ends the remaining streams
- * with a last line, closes the connections, closes the store, and sends the last traces. `close()` alone would wait for keep-alive
- * connections.
+ * with a last line, closes the connections, closes the store, and sends the last traces. `close()` alone would wait for
+ * keep-alive connections.
  */
 export async function shutDown(app: NestFastifyApplication, graceMs: number): Promise<void> {
   const end = SYSTEM_CLOCK.monotonic() + graceMs + LAST_LINES_MS;

@@ -8,7 +8,10 @@ export interface StoreListener extends StoreObserver {
   called(verb: string, ms: number): void;
 }
 
-/** Passes events of the store to the metrics, and scripts to the trace of their request. The metrics are created later, because they need the store. */
+/**
+ * Passes events of the store to the metrics, and scripts to the trace of their request. The metrics are created later,
+ * because they need the store.
+ */
 @Injectable()
 export class StoreEvents implements StoreListener {
   /** The metrics, once they exist. */

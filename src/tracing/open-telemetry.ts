@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
+import { Agent, type IncomingHttpHeaders } from 'node:http';
+import { Agent as SecureAgent } from 'node:https';
 import {
   ROOT_CONTEXT,
   SpanKind,
@@ -28,7 +29,7 @@ import type { TracingSettings } from './settings.js';
 import type { Origin, Trace } from './trace.js';
 import type { Telemetry } from './tracing.js';
 
-/** The W3C asks for at least this many characters. A caller could send 16 KiB, and each of its spans would have them. */
+/** The W3C asks for at least this many characters. A caller could send 16 KiB, and each of its spans would have it. */
 const MOST_STATE = 512;
 
 const KINDS = { server: SpanKind.SERVER, internal: SpanKind.INTERNAL, client: SpanKind.CLIENT };
@@ -42,13 +43,16 @@ export function openTelemetry(settings: TracingSettings): Telemetry {
   const ids = new RandomIdGenerator();
   const sampler = samplerOf(settings);
   const { url, headers, timeoutMs: timeoutMillis, tls } = settings;
+  const agent = /^https:/i.test(url)
+    ? new SecureAgent({ keepAlive: true, ...tls })
+    : new Agent({ keepAlive: true });
   const exporter = new OTLPTraceExporter({
     url,
     headers: { ...headers },
     timeoutMillis,
     // The types want an enum that the package doesn't export.
     compression: settings.compression as never,
-    httpAgentOptions: { keepAlive: true, ...tls },
+    httpAgentOptions: () => agent,
   });
   const resource = resourceFromAttributes({
     'service.name': settings.serviceName,
@@ -66,6 +70,7 @@ export function openTelemetry(settings: TracingSettings): Telemetry {
           else reject(error ?? new Error('the collector has not taken the spans'));
         });
       }),
+    giveUp: () => agent.destroy(),
   };
 }
 

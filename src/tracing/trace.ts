@@ -85,7 +85,7 @@ export class Trace {
     if (request) this.add('admission wait', 'internal', 0, request.began - this.toEpoch);
   }
 
-  /** The caller gets an error. The first one counts. Errors of callers, such as 429, don't mark the request as failed. */
+  /** The caller gets an error. The first one counts. Errors of callers, such as 429, don't mark the trace as failed. */
   fail({ code, httpStatus }: { readonly code: string; readonly httpStatus: number }): void {
     this.error ??= code;
     this.isFault ||= httpStatus >= 500;
@@ -124,7 +124,10 @@ export class Trace {
     }
   }
 
-  /** Adds a span, which has ended unless `ended` is NaN. Returns its index, or undefined without room. */
+  /**
+   * Adds a span, which has ended unless `ended` is NaN. Returns its index, or undefined without room. Adds none if
+   * `parent` has ended: a call may begin background work, which isn't part of it. A sent trace doesn't change.
+   */
   add(
     name: string,
     kind: SpanKind,
@@ -133,7 +136,7 @@ export class Trace {
     ended = this.now(),
     attributes: Attributes = NONE,
   ): number | undefined {
-    if (this.isOver) return undefined;
+    if (!Number.isNaN(this.spans[parent]?.ended)) return undefined;
     if (this.spans.length >= MOST_SPANS) {
       this.leftOut++;
       return undefined;
@@ -171,6 +174,11 @@ export function inSpan<T>(name: string, work: () => Promise<T>): Promise<T> {
 export function keepingTrace<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => R {
   const scope = scopes.getStore();
   return (...args) => (running === 0 ? work(...args) : scopes.run(scope, () => work(...args)));
+}
+
+/** Runs work that requests share, such as a watch. Its calls are not spans of the request that runs now. */
+export function outsideTraces<R>(work: () => R): R {
+  return running === 0 ? work() : scopes.run(undefined, work);
 }
 
 /** Adds a span for a call to another process that has taken `ms`, if it belongs to a sampled request. */

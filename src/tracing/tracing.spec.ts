@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { inSpan, MOST_SPANS, type Trace } from './trace.js';
+import { addCall, inSpan, MOST_SPANS, outsideTraces, type Trace } from './trace.js';
 import { Tracing, type Telemetry } from './tracing.js';
 
 /** Longer than any test. */
@@ -31,6 +31,7 @@ describe('traces', () => {
           messages.push({ traces, taken, refused });
           if (isAtOnce) taken();
         }),
+      giveUp: () => undefined,
     };
     const limits = { queueSpans: 2_000, delayMs: LONG_MS, timeoutMs: LONG_MS };
     tracing = new Tracing(telemetry, limits, (error) => failures.push(error));
@@ -114,6 +115,34 @@ describe('traces', () => {
     expect(trace.spans.map(({ name }) => name)).toEqual(['GET', 'late']);
     expect(trace.spans[1]!.ended).toBe(ended);
     expect(ended).toBe(trace.spans[0]!.ended);
+  });
+
+  it('have no spans for work that outlives the call that began it', async () => {
+    const trace = tracing.begin('GET', 0);
+    let goOn = (): void => undefined;
+    let background = Promise.resolve(0);
+    const paused = new Promise<void>((resolve) => (goOn = resolve));
+    const call = async (): Promise<void> => {
+      addCall('redis add', 0, {});
+      background = paused.then(() => {
+        addCall('redis sweep', 0, {});
+        return inSpan('store sweep', () => Promise.resolve(1));
+      });
+    };
+    await trace.run(() => inSpan('store add', call));
+    goOn();
+    expect(await background).toBe(1);
+    trace.end({});
+    expect(trace.spans.map(({ name }) => name)).toEqual(['GET', 'store add', 'redis add']);
+  });
+
+  it('have no spans for work that requests share', async () => {
+    const trace = tracing.begin('GET', 0);
+    const watch = (): Promise<void> => inSpan('store watch', async () => addCall('redis await', 0, {}));
+    await trace.run(() => outsideTraces(watch));
+    await trace.run(() => inSpan('store lease', () => outsideTraces(watch)));
+    trace.end({});
+    expect(trace.spans.map(({ name }) => name)).toEqual(['GET', 'store lease']);
   });
 
   it('have a bounded number of spans, and run the other work too', async () => {

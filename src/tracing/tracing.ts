@@ -16,6 +16,11 @@ export interface Telemetry {
   origin(headers: IncomingHttpHeaders): Origin;
   /** Rejects if the collector has not taken the spans. */
   send(traces: readonly Trace[]): Promise<void>;
+  /**
+   * Ends the message that is being sent. The exporter's timeout covers neither an endless connect nor an endless
+   * answer, and after 30 such messages it would send no more.
+   */
+  giveUp(): void;
 }
 
 export interface TracingLimits {
@@ -96,7 +101,10 @@ export class Tracing {
       const [traces, count] = this.take();
       try {
         const inTimeout = await inTime(this.telemetry.send(traces), this.limits.timeoutMs + LATE_MS);
-        if (!inTimeout) throw new Error('the collector has not answered in time');
+        if (!inTimeout) {
+          this.telemetry.giveUp();
+          throw new Error('the collector has not answered in time');
+        }
         this.spans.sent += count;
       } catch (error) {
         this.spans.failed += count;

@@ -10,7 +10,7 @@ import type { Permit } from '../request/permit.js';
 import type { Request } from '../request/request.js';
 import { Clock } from '../store/clock.token.js';
 import { Store } from '../store/store.token.js';
-import { keepingTrace } from '../tracing/trace.js';
+import { keepingTrace, outsideTraces } from '../tracing/trace.js';
 import { LeaseWaiters, type Lease } from './lease-waiters.js';
 
 /**
@@ -120,7 +120,7 @@ export class WaitingLeases {
     let waiters = this.waiters.get(generation);
     if (waiters === undefined) {
       waiters = new LeaseWaiters({
-        watch: (wake) => this.store.queue.watch(filter, wake),
+        watch: (wake) => outsideTraces(() => this.store.queue.watch(filter, wake)),
         timeoutMs: this.config.requestTimeoutMs,
         clock: this.clock,
         onEmpty: () => this.waiters.delete(generation),

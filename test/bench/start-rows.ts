@@ -11,7 +11,7 @@ const MB = 1e6;
 const MOST_SECONDS = 1;
 const MOST_MB = 120;
 
-/** Starts with an empty embedded store: the time until the service is ready, and its CPU time and memory a second later. */
+/** Starts with an empty embedded store: the time until the service is ready, and its CPU and memory a second later. */
 export const startGroup: Group = {
   name: 'start',
   measure: async ({ quick, profileDir }: BenchOptions): Promise<Row[]> => {

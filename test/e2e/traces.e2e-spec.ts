@@ -241,6 +241,8 @@ describe.each(STORES)('a traced service on the $store store', ({ store, scripts 
     const request = 'POST /v1/visited-sets/:name/queue/lease';
     // The first attempt, one when the wait began, and the one that finds the URL.
     expect(treeOf(spans).filter((line) => line === `${request} > store lease`).length).toBeGreaterThan(2);
+    // All waiting leases share the watch of the queue. It belongs to none of them.
+    expect(treeOf(spans).filter((line) => line.startsWith(`${request} > redis`))).toEqual([]);
     expect((await collector.trace(adding.traceId)).map(({ name }) => name)).not.toContain('store lease');
   });
 
@@ -397,6 +399,18 @@ describe('a service', () => {
     });
   });
 
+  it('names methods as the conventions of OpenTelemetry do', async () => {
+    const collector = await collect();
+    const service = await start(collector.settings);
+    await fetch((await service.url()) + SETS, { method: 'PROPFIND' });
+    const { attributes } = await collector.span('HTTP');
+    expect(attributes).toMatchObject({
+      'http.request.method': '_OTHER',
+      'http.request.method_original': 'PROPFIND',
+      'http.response.status_code': 405,
+    });
+  });
+
   it('sends the spans that wait when it stops', async () => {
     const collector = await collect();
     const patient = { OTEL_BSP_SCHEDULE_DELAY: '600000', SHUTDOWN_GRACE_MS: '600000' };
@@ -455,6 +469,25 @@ describe('a service', () => {
     expect(collector.bodies).toHaveLength(1);
     service.child.kill('SIGTERM');
     expect([await service.exit(), service.stderr()]).toEqual([0, '']);
+  });
+
+  it('gives up a message that its collector answers without end, and closes its connection', async () => {
+    const collector = await collect();
+    let closed = 0;
+    collector.answer = (response) => {
+      // Data restart the timeout of an idle connection, so that one never passes.
+      const beat = setInterval(() => response.write('x'), 10);
+      response.on('close', () => {
+        clearInterval(beat);
+        closed++;
+      });
+    };
+    const service = await start({ ...collector.settings, OTEL_EXPORTER_OTLP_TIMEOUT: '1000' });
+    await send((await service.url()) + SETS);
+    await until('the connection is closed', () => Promise.resolve(closed > 0));
+    const line = (): unknown => linesOf(service).find(({ msg }) => String(msg).includes('takes no traces'));
+    await until('it logs the loss', () => Promise.resolve(line() !== undefined));
+    expect(line()).toMatchObject({ err: { message: expect.stringMatching(/time/) } });
   });
 
   it.each<[string, Collector['answer']]>([
