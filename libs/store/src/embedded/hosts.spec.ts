@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { MovedClock } from '../../../../test/support/moved-clock.js';
 import { until } from '../../../../test/support/until.js';
 import { Added, type Filter, type Part } from '../port/index.js';
 import type { EmbeddedStore } from './embedded-store.js';
@@ -9,6 +10,20 @@ const bench = new HostBench();
 afterEach(() => bench.tidy());
 const open = bench.hosts.bind(bench);
 const rowsOf = bench.rowsOf.bind(bench);
+
+describe('new settings of a host', () => {
+  it('show its due entries as waiting, although one change moves only some of them', async () => {
+    const clock = new MovedClock();
+    const store = await open({ movesPerChange: 2 }, clock);
+    const filter = await create(store, {});
+    await discover(store, filter, pages('a', 6));
+    for (let n = 0; n < 6; n++) expect(await lease(store, filter, 1)).toHaveLength(1);
+    clock.advance(LEASE_MS);
+    const view = await store.hosts.set(filter, 'a.example', {}, operation());
+    expect(view).toMatchObject({ waiting: 6, leased: 0 });
+    expect(rowsOf(store, 'leases')).toBe(4);
+  });
+});
 
 describe('the number of hosts', () => {
   it('is limited: URLs of more hosts are neither visited nor queued', async () => {
