@@ -277,6 +277,18 @@ export function queueLeasesContract(subject: Subject): void {
       expect(last).toHaveLength(2);
     });
 
+    it('returns the same entry, although other segments have entries by then', async () => {
+      for (let n = 0; n < 8; n++) {
+        const filter = await makeFilter(subject.store, { kind: 'visited-set', segmentation: SEGMENTED });
+        await discover(subject.store, filter, items(1));
+        const operation = keyed();
+        const first = await subject.store.queue.lease(filter, 1, LONG_MS, operation);
+        expect(first).toHaveLength(1);
+        await discover(subject.store, filter, items(40));
+        expect(await subject.store.queue.lease(filter, 1, LONG_MS, operation)).toEqual(first);
+      }
+    });
+
     it('that found nothing isn’t recorded, and may find something when repeated', async () => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set', segmentation: SEGMENTED });
       const operation = keyed();
